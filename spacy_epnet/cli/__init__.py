@@ -1,0 +1,10 @@
+"""The `spacy epnet` commands, also as `python -m spacy_epnet`."""
+
+from spacy.cli._util import app
+
+from ._app import epnet_cli
+from .encoder import encoder_cli
+
+app.add_typer(epnet_cli)
+
+__all__ = ["encoder_cli", "epnet_cli"]

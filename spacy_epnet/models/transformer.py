@@ -1,0 +1,64 @@
+"""The pipeline's transformer, with what spacy-transformers leaves to the user."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from thinc.api import Model
+
+from ..errors import Errors
+
+if TYPE_CHECKING:
+    from spacy.tokens import Doc
+    from spacy_transformers.data_classes import FullTransformerBatch
+
+
+def build_transformer_model(
+    name: str,
+    get_spans: Callable,
+    tokenizer_config: dict[str, Any],
+    transformer_config: dict[str, Any],
+    mixed_precision: bool = True,
+    grad_scaler_config: dict[str, Any] | None = None,
+) -> Model[list["Doc"], "FullTransformerBatch"]:
+    """Build a transformer that trains in half precision where that is faster.
+
+    It is spacy-transformers' own model with two differences: mixed precision is
+    also for CPUs that compute in bfloat16, and is left out where the machine has
+    nothing to gain from it; and an encoder that isn't there is reported with what
+    to do about it. Predictions are made in full precision except on CUDA.
+
+    name (str): A folder, or the name of a model on the hub.
+    get_spans (Callable[[List[Doc]], List[List[Span]]]): How long docs are cut.
+    tokenizer_config (dict): Settings to pass to the tokenizer.
+    transformer_config (dict): Settings to pass to the transformer.
+    mixed_precision (bool): Whether to train in half precision where it pays.
+    grad_scaler_config (dict): Gradient scaling on CUDA, as in spacy-transformers.
+    """
+    from spacy_transformers.layers import TransformerModel
+
+    from .mixed_precision import use_mixed_precision
+
+    model = TransformerModel(name, get_spans, tokenizer_config, transformer_config)
+    if mixed_precision:
+        use_mixed_precision(model, grad_scaler_config or {})
+    load_encoder = model.init
+    replace_listener_cfg = model.attrs["replace_listener_cfg"]
+
+    def init(model: Model, X: Any = None, Y: Any = None) -> None:
+        if _is_path(name) and not Path(name).is_dir():
+            raise ValueError(Errors.EP010.format(path=name))
+        load_encoder(model, X, Y)
+
+    def to_full_precision(transformer: dict, listener: dict) -> dict:
+        # The layer that takes the listener's place knows CUDA only.
+        return {**replace_listener_cfg(transformer, listener), "mixed_precision": False}
+
+    model.init = init
+    model.attrs["replace_listener_cfg"] = to_full_precision
+    return model
+
+
+def _is_path(name: str) -> bool:
+    """Whether a name can't be one on the hub, which has one slash at most."""
+    return name.startswith((".", "~", "/")) or name.count("/") > 1 or "\\" in name

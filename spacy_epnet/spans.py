@@ -1,0 +1,100 @@
+"""Candidate spans of a whole batch, as arrays.
+
+A batch is its docs end to end, so a span is a first token, counted from the
+start of the batch, and a width:
+
+    docs         ["Ada Lovelace", "wrote"]
+    segments     [0, 0, 1]
+    candidates   [[0, 1], [1, 1], [2, 1], [0, 2]]     (max_width 2)
+
+Spans are ordered by width, because that is the order in which the network
+pools them.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy
+from spacy.attrs import IS_SPACE, SENT_START  # type: ignore[attr-defined]
+from spacy.tokens import Doc
+from thinc.api import Ops
+
+from .types import Bools1d, Ints1d, Spans, Targets
+
+
+class Layout(NamedTuple):
+    """Where spans may lie in a batch of docs."""
+
+    segments: Ints1d  # (T,) the sentence, or the doc, that a token belongs to
+    edges: Bools1d  # (T,) whether a span may begin or end in the token
+
+    def __getitem__(self, part: slice) -> "Layout":  # type: ignore[override]
+        return Layout(self.segments[part], self.edges[part])
+
+
+def get_layout(docs: list[Doc], *, ops: Ops) -> Layout:
+    """Find the stretches of a batch that no span may leave.
+
+    docs (List[Doc]): The batch.
+    ops (Ops): Where the arrays are made.
+    RETURNS (Layout): The segment of each token, and whether it can be an edge.
+    """
+    attrs = numpy.concatenate(
+        [doc.to_array([SENT_START, IS_SPACE]) for doc in docs]
+        or [numpy.zeros((0, 2), dtype="uint64")]
+    )
+    begins = attrs[:, 0] == 1
+    lengths = numpy.asarray([len(doc) for doc in docs if len(doc)], dtype="int64")
+    begins[numpy.cumsum(lengths) - lengths] = True
+    segments = numpy.cumsum(begins, dtype="i") - 1
+    return Layout(ops.asarray1i(segments), ops.xp.asarray(attrs[:, 1] == 0))
+
+
+def get_candidates(
+    layout: Layout, max_width: int, *, ops: Ops, n_starts: int | None = None
+) -> Spans:
+    """List all spans of up to `max_width` tokens inside one segment.
+
+    layout (Layout): The batch, or a part of it.
+    max_width (int): The longest span.
+    ops (Ops): Where the arrays are made.
+    n_starts (Optional[int]): How many of the tokens can be a span's first one.
+        All by default.
+    RETURNS (Spans): The first token and the width of each span, by width.
+    """
+    xp = ops.xp
+    segments, edges = layout
+    length = len(segments)
+    if n_starts is None:
+        n_starts = length
+    spans = []
+    for width in range(1, min(max_width, length) + 1):
+        stop = min(n_starts, length - width + 1)
+        last = slice(width - 1, width - 1 + stop)
+        fits = (segments[:stop] == segments[last]) & edges[:stop] & edges[last]
+        starts = xp.nonzero(fits)[0].astype("i")
+        spans.append(xp.stack([starts, xp.full_like(starts, width)], axis=1))
+    return xp.concatenate(spans) if spans else ops.alloc2i(0, 2)
+
+
+def sort_spans(spans: Spans, targets: Targets, *, ops: Ops) -> tuple[Spans, Targets]:
+    """Bring spans, and what belongs to them, into the order by width."""
+    order = ops.xp.argsort(spans[:, 1], kind="stable")
+    return spans[order], targets[order]
+
+
+def iter_windows(
+    length: int, max_width: int, max_starts: int
+) -> Iterator[tuple[slice, int]]:
+    """Cut a batch into parts that can be scored one after the other.
+
+    length (int): The tokens in the batch.
+    max_width (int): The longest span.
+    max_starts (int): How many tokens of a part can be a span's first one.
+    YIELDS (Tuple[slice, int]): The tokens of the part, and how many of them are
+        first tokens. The others are there for spans that reach over the cut.
+    """
+    for start in range(0, length, max_starts):
+        n_starts = min(max_starts, length - start)
+        stop = min(length, start + n_starts + max_width - 1)
+        yield slice(start, stop), n_starts

@@ -1,0 +1,39 @@
+"""The arrays that travel between modules, with their shapes.
+
+T tokens in a batch, M spans, R rows of the prototype table in use (row 0 of
+every distance matrix is None, row i is label i - 1), P prototypes in all,
+d1 the prototype space, d2 the width of the token vectors.
+"""
+
+from typing import TypeAlias
+
+from spacy.tokens import Doc
+from thinc.types import Array1d, Floats1d, Floats2d, Ints1d, Ints2d
+
+Bools1d: TypeAlias = Array1d  # (n,) of bool
+
+TokenVectors: TypeAlias = Floats2d  # (T, d2), the batch's docs end to end
+Spans: TypeAlias = Ints2d  # (M, 2): first token in the batch, width; by width
+Targets: TypeAlias = Ints1d  # (M,) column of the distances, 0 is None
+Distances: TypeAlias = Floats2d  # (M, R)
+Prototypes: TypeAlias = Floats2d  # (P, d1)
+Rows: TypeAlias = Ints1d  # (R,) rows of the prototype table
+
+ModelInput: TypeAlias = tuple[list[Doc], Spans, Rows]
+HeadInput: TypeAlias = tuple[TokenVectors, Spans, Rows]
+HeadOutput: TypeAlias = tuple[Distances, Prototypes]
+
+__all__ = [
+    "Bools1d",
+    "Distances",
+    "Floats1d",
+    "HeadInput",
+    "HeadOutput",
+    "Ints1d",
+    "ModelInput",
+    "Prototypes",
+    "Rows",
+    "Spans",
+    "Targets",
+    "TokenVectors",
+]
