@@ -14,7 +14,7 @@ from ..decoding import Entity, Winner, drop_overlaps, get_winners
 from ..errors import Errors
 from ..gold import Census, Gold, get_training_spans, read_gold
 from ..losses import get_dispersion_loss, get_span_loss
-from ..models.epnet import is_initialized
+from ..models.epnet import get_table_size
 from ..spans import get_candidates, get_layout, iter_windows
 from ..types import HeadOutput, ModelInput, Targets
 from .recognizer import FewShotRecognizer
@@ -312,7 +312,7 @@ class EPNetRecognizer(FewShotRecognizer):
         self.set_output(int(self.rows.max()) + 1)
 
     def _check_initialized(self) -> None:
-        if not is_initialized(self.model):
+        if get_table_size(self.model) is None:
             raise ValueError(Errors.EP006.format(name=self.name))
 
     def _check_known(self, golds: list[Gold]) -> None:

@@ -14,6 +14,7 @@ from thinc.api import Model
 
 from ..decoding import Entity, split_by_overlap
 from ..errors import Errors
+from ..models.epnet import get_table_size
 from ..models.listeners import count_unfed, get_listeners, get_upstream, is_connected
 from ..prototypes import NONE_ROW, get_free_row
 from ..types import Rows
@@ -167,18 +168,28 @@ class FewShotRecognizer(TrainablePipe):
     @contextmanager
     def _unchanged_on_failure(self) -> Iterator[None]:
         cfg = self.cfg
+        shims = [shim for node in self.model.walk() for shim in node.shims]
+        states = [dict(vars(shim)) for shim in shims]
         self.cfg = dict(cfg)
         try:
             yield
-        except OSError:
-            self.cfg = cfg
-            raise
+            self._check_rows()
         except Exception as err:
             self.cfg = cfg
+            for shim, state in zip(shims, states, strict=True):
+                vars(shim).update(state)
+            if isinstance(err, OSError):
+                raise
             reason = " ".join(str(err).split()) or type(err).__name__
             raise ValueError(
                 Errors.EP007.format(name=self.name, reason=reason)
             ) from err
+
+    def _check_rows(self) -> None:
+        size = get_table_size(self.model)
+        for label, row in self.cfg["prototypes"].items():
+            if size is not None and not 0 < row < size:
+                raise ValueError(f"{label} is assigned row {row} of {size} prototypes")
 
 
 def _get_tokens(spans: list[Span]) -> set[int]:

@@ -120,15 +120,16 @@ def init(model: Model[ModelInput, HeadOutput], X: Any = None, Y: Any = None) -> 
 
 def grow_prototypes(model: Model, n_prototypes: int) -> Model:
     """Give the table as many rows as asked for, if it has fewer."""
-    network = model.get_ref("head").shims[0]._model
-    if network is not None and len(network.prototypes) < n_prototypes:
-        network.grow(n_prototypes)
+    size = get_table_size(model)
+    if size is not None and size < n_prototypes:
+        model.get_ref("head").shims[0]._model.grow(n_prototypes)
     return model
 
 
-def is_initialized(model: Model) -> bool:
-    """Whether the model has weights."""
-    return model.get_ref("head").shims[0]._model is not None
+def get_table_size(model: Model) -> int | None:
+    """How many prototypes there are, or None if the model has no weights yet."""
+    network = model.get_ref("head").shims[0]._model
+    return None if network is None else len(network.prototypes)
 
 
 def build_encoder(

@@ -1,0 +1,158 @@
+import string
+from pathlib import Path
+
+import pytest
+import spacy
+from spacy.tokens import Doc
+from spacy.training import Example
+from spacy.util import fix_random_seed, load_config, load_model_from_config
+
+ROOT = Path(__file__).parent.parent
+SOURCE_CONFIG = ROOT / "configs" / "source.cfg"
+
+PEOPLE = ["Ada", "Grace Hopper", "Alan Turing", "Mary Ann Evans", "Otto"]
+PLACES = ["Paris", "New York", "Ulm", "Cape Town", "Rio"]
+TEMPLATES = [
+    ["{PERSON}", "lives in", "{PLACE}", "."],
+    ["In", "{PLACE}", "we met", "{PERSON}", "yesterday ."],
+    ["{PERSON}", "and", "{PERSON}", "left ."],
+    ["Nobody was there ."],
+]
+
+
+@pytest.fixture(autouse=True)
+def _seed():
+    fix_random_seed(0)
+
+
+@pytest.fixture(scope="session")
+def tiny_encoder(tmp_path_factory):
+    """A folder with a random BERT of one layer, whose word pieces are letters."""
+    from transformers import BertConfig, BertModel, BertTokenizerFast
+
+    fix_random_seed(0)
+    folder = tmp_path_factory.mktemp("encoder")
+    letters = string.ascii_lowercase + string.digits + string.punctuation
+    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *letters]
+    pieces += [f"##{letter}" for letter in letters]
+    (folder / "vocab.txt").write_text("\n".join(pieces), encoding="utf8")
+    tokenizer = BertTokenizerFast(str(folder / "vocab.txt"), model_max_length=512)
+    tokenizer.save_pretrained(folder)
+    config = BertConfig(
+        vocab_size=len(pieces),
+        hidden_size=32,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=64,
+        max_position_embeddings=512,
+        hidden_dropout_prob=0.0,
+        attention_probs_dropout_prob=0.0,
+    )
+    BertModel(config).save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def source_config(tiny_encoder):
+    """The shipped config, made small."""
+    return load_config(
+        SOURCE_CONFIG,
+        overrides={
+            "paths.encoder": str(tiny_encoder),
+            "components.epnet_ner.model.prototype_size": 32,
+            "components.epnet_ner.model.n_prototypes": 8,
+        },
+        interpolate=True,
+    )
+
+
+@pytest.fixture
+def make_nlp(source_config):
+    """Make an untrained pipeline from the shipped config with other settings."""
+
+    def make(**settings):
+        config = source_config.copy()
+        for key, value in settings.items():
+            section = config["components"]["epnet_ner"]
+            *path, last = key.split("__")
+            for part in path:
+                section = section[part]
+            section[last] = value
+        return load_model_from_config(config, auto_fill=True)
+
+    return make
+
+
+@pytest.fixture
+def nlp(make_nlp, examples):
+    """An initialized pipeline."""
+    nlp = make_nlp()
+    nlp.initialize(lambda: examples)
+    return nlp
+
+
+def make_doc(nlp, parts, fillers):
+    """Fill a template: "{PERSON}" becomes an entity of that type."""
+    words, ents = [], []
+    for part in parts:
+        label = part.strip("{}") if part.startswith("{") else None
+        new = (next(fillers[label]) if label else part).split()
+        if label:
+            ents.append((len(words), len(words) + len(new), label))
+        words += new
+    doc = Doc(nlp.vocab, words=words)
+    doc.set_ents([doc.char_span(*_chars(doc, ent), label=ent[2]) for ent in ents])
+    return doc
+
+
+def _chars(doc, ent):
+    start, end, _ = ent
+    return doc[start].idx, doc[end - 1].idx + len(doc[end - 1])
+
+
+@pytest.fixture(scope="session")
+def references():
+    """Twenty annotated sentences."""
+    nlp = spacy.blank("en")
+    fillers = {"PERSON": iter(PEOPLE * 9), "PLACE": iter(PLACES * 9)}
+    return [make_doc(nlp, TEMPLATES[i % 4], fillers) for i in range(20)]
+
+
+@pytest.fixture
+def examples(references):
+    return [Example(_bare(doc), doc) for doc in references]
+
+
+def _bare(doc):
+    return Doc(doc.vocab, words=[token.text for token in doc])
+
+
+def train(nlp, examples, steps=100, **kwargs):
+    """Train on the same few examples until the model knows them by heart."""
+    optimizer = nlp.resume_training()
+    optimizer.learn_rate = 0.01
+    losses = {}
+    for _ in range(steps):
+        losses = nlp.update(examples, sgd=optimizer, losses={}, **kwargs)
+    return losses
+
+
+@pytest.fixture(scope="session")
+def _trained_bytes(source_config, references):
+    fix_random_seed(0)
+    nlp = load_model_from_config(source_config.copy(), auto_fill=True)
+    examples = [Example(_bare(doc), doc) for doc in references]
+    nlp.initialize(lambda: examples)
+    train(nlp, examples)
+    return nlp.config, nlp.to_bytes()
+
+
+@pytest.fixture
+def trained(_trained_bytes):
+    """A pipeline that knows the examples."""
+    config, data = _trained_bytes
+    return load_model_from_config(config.copy(), auto_fill=True).from_bytes(data)
+
+
+def get_ents(doc):
+    return [(ent.start, ent.end, ent.label_) for ent in doc.ents]

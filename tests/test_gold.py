@@ -1,0 +1,101 @@
+import numpy
+import pytest
+import spacy
+from spacy.tokens import Doc
+from spacy.training import Example
+from thinc.api import NumpyOps
+
+from spacy_epnet.gold import get_training_spans, read_gold, sample_per_group
+from spacy_epnet.spans import get_candidates, get_layout
+
+OPS = NumpyOps()
+VOCAB = spacy.blank("en").vocab
+
+
+def make_example(words, ents=(), *, reference=None, missing=()):
+    doc = Doc(VOCAB, words=(reference or words).split())
+    spans = [doc[start:end] for start, end, _ in ents]
+    for span, (*_, label) in zip(spans, ents, strict=True):
+        span.label_ = label
+    doc.set_ents(spans, missing=[doc[start:end] for start, end in missing])
+    return Example(Doc(VOCAB, words=words.split()), doc)
+
+
+def get_spans(examples, *, max_width=3, none_samples=1000):
+    golds = [read_gold(eg) for eg in examples]
+    layout = get_layout([eg.predicted for eg in examples], ops=OPS)
+    spans, targets = get_training_spans(
+        golds,
+        layout,
+        {"A": 1, "B": 2},
+        max_width=max_width,
+        none_samples=none_samples,
+        ops=OPS,
+    )
+    return {(*span, target) for span, target in zip(spans.tolist(), targets.tolist(), strict=True)}  # fmt: skip
+
+
+def test_every_candidate_is_either_gold_or_none():
+    examples = [make_example("a b c d", [(0, 2, "A")]), make_example("e f", [(1, 2, "B")])]
+    found = get_spans(examples)
+    gold = {(0, 2, 1), (5, 1, 2)}
+    layout = get_layout([eg.predicted for eg in examples], ops=OPS)
+    candidates = set(map(tuple, get_candidates(layout, 3, ops=OPS).tolist()))
+    nones = {(*span, 0) for span in candidates - {(0, 2), (5, 1)}}
+    assert found == gold | nones
+
+
+def test_none_spans_are_sampled_per_sentence_without_replacement():
+    found = get_spans([make_example("a b c d e f", [(0, 2, "A")])], none_samples=4)
+    assert len(found) == 1 + 4
+    two_docs = [make_example("a b c d e f"), make_example("g")]
+    found = get_spans(two_docs, none_samples=4)
+    assert len(found) == 4 + 1
+    sentences = make_example("a b c d e f")
+    sentences.predicted[3].is_sent_start = True
+    assert len(get_spans([sentences], none_samples=4)) == 4 + 4
+
+
+def test_gold_longer_than_any_candidate_is_trained_on():
+    assert (0, 5, 1) in get_spans([make_example("a b c d e f", [(0, 5, "A")])])
+
+
+def test_nothing_is_claimed_of_tokens_that_nobody_annotated():
+    found = get_spans([make_example("a b c d", [(0, 1, "A")], missing=[(2, 3)])])
+    assert found == {(0, 1, 1), (1, 1, 0), (3, 1, 0), (0, 2, 0)}
+    bare = Doc(VOCAB, words=["a", "b"])
+    assert get_spans([Example(bare.copy(), bare)]) == set()
+
+
+def test_gold_is_aligned_to_the_predicted_tokens():
+    eg = make_example("New York - based firm", [(0, 2, "A")], reference="New York- based firm")
+    assert [eg.reference[0:2].text] == ["New York-"]
+    gold = read_gold(eg)
+    assert [(ent.start, ent.end, ent.label_) for ent in gold.ents] == [(0, 3, "A")]
+    assert not gold.misaligned
+
+
+def test_misaligned_gold_is_left_out_and_not_taken_for_none():
+    eg = make_example("in NewYork now", [(2, 3, "A")], reference="in New York now")
+    gold = read_gold(eg)
+    assert gold.ents == []
+    assert [ent.text for ent in gold.misaligned] == ["York"]
+    assert gold.unknown.tolist() == [False, True, False]
+    assert get_spans([eg]) == {(0, 1, 0), (2, 1, 0)}
+
+
+@pytest.mark.parametrize("count", [0, 1, 3, 50])
+def test_sampling_takes_what_each_group_has(count):
+    groups = OPS.asarray1i([0] * 10 + [1] * 2 + [5] * 7)
+    drawn = sample_per_group(groups, count, ops=OPS)
+    assert len(set(drawn.tolist())) == len(drawn)
+    sizes = {int(g): int((groups[drawn] == g).sum()) for g in (0, 1, 5)}
+    assert sizes == {0: min(count, 10), 1: min(count, 2), 5: min(count, 7)}
+
+
+def test_sampling_is_uniform():
+    groups = OPS.asarray1i([0] * 5 + [1] * 5)
+    drawn = numpy.concatenate([sample_per_group(groups, 2, ops=OPS) for _ in range(2000)])
+    counts = numpy.bincount(drawn, minlength=10)
+    assert counts.sum() == 8000
+    assert (abs(counts - 800) < 120).all()

@@ -1,0 +1,173 @@
+import numpy
+import pytest
+import spacy
+import torch
+from spacy.tokens import Doc
+from thinc.api import Model, NumpyOps
+
+from spacy_epnet.losses import get_dispersion_loss, get_span_loss
+from spacy_epnet.models.epnet import build_epnet_model
+from spacy_epnet.models.network import pool_spans, square_distances
+from spacy_epnet.prototypes import get_dispersion
+from spacy_epnet.spans import get_candidates, get_layout
+
+OPS = NumpyOps()
+WIDTH = 6
+
+
+def make_tok2vec(dtype="f"):
+    """Token vectors that depend on nothing but the place in the batch."""
+    rng = numpy.random.default_rng(0)
+    table = rng.normal(size=(100, WIDTH)).astype(dtype)
+
+    def forward(model, docs, is_train):
+        ends = numpy.cumsum([len(doc) for doc in docs]).tolist()
+        vectors = numpy.split(table[: ends[-1]], ends[:-1])
+
+        def backprop(d_vectors):
+            model.attrs["gradient"] = d_vectors
+            return docs
+
+        return vectors, backprop
+
+    return Model("places", forward)
+
+
+def make_batch(max_width=3):
+    vocab = spacy.blank("en").vocab
+    docs = [Doc(vocab, words=words.split()) for words in ("a b c d e", "f", "g h i")]
+    return docs, get_candidates(get_layout(docs, ops=OPS), max_width, ops=OPS)
+
+
+def make_model(**settings):
+    sizes = {"max_width": 3, "width_size": 2, "prototype_size": 4, "n_prototypes": 5}
+    model = build_epnet_model(make_tok2vec(settings.pop("dtype", "f")), **sizes | settings)
+    docs, spans = make_batch()
+    rows = OPS.asarray1i([0, 2, 4])
+    model.initialize(X=(docs, spans, rows))
+    return model, (docs, spans, rows)
+
+
+def get_network(model):
+    return model.get_ref("head").shims[0]._model
+
+
+def test_pooling_agrees_with_a_loop():
+    rng = numpy.random.default_rng(1)
+    tokens = torch.tensor(rng.normal(size=(40, 5)))
+    spans = [(start, width) for width in (1, 2, 3, 7, 19) for start in (0, 3, 21)]
+    starts, widths = torch.tensor(spans).T
+    pooled = pool_spans(tokens, starts, widths)
+    for row, (start, width) in zip(pooled, spans, strict=True):
+        assert (row == tokens[start : start + width].amax(dim=0)).all()
+    assert pool_spans(tokens, starts[:0], widths[:0]).shape == (0, 5)
+
+
+def test_distances_are_squared_and_euclidean():
+    points, centres = torch.randn(7, 5), torch.randn(4, 5)
+    expected = torch.cdist(points, centres) ** 2
+    torch.testing.assert_close(square_distances(points, centres), expected)
+
+
+def test_cosine_ignores_length():
+    model, inputs = make_model(similarity="cosine")
+    distances, _ = model.predict(inputs)
+    assert distances.min() >= 0
+    assert distances.max() <= 4 + 1e-5
+    network = get_network(model)
+    with torch.no_grad():
+        network.prototypes *= 10
+    again, _ = model.predict(inputs)
+    numpy.testing.assert_allclose(distances, again, atol=1e-5)
+
+
+def test_prototypes_start_at_the_dispersion_asked_for():
+    for dispersion in (2.0, 3.0):
+        model, inputs = make_model(
+            prototype_size=512, n_prototypes=101, initial_dispersion=dispersion
+        )
+        _, prototypes = model.predict(inputs)
+        assert prototypes.shape == (101, 512)
+        assert get_dispersion(prototypes) == pytest.approx(dispersion, rel=0.05)
+
+
+@pytest.mark.parametrize("similarity", ["euclidean", "cosine"])
+def test_gradients_agree_with_finite_differences(similarity):
+    model, (docs, spans, rows) = make_model(similarity=similarity, dtype="d")
+    network = get_network(model).double()
+    targets = numpy.arange(len(spans)) % 3
+    tau = 1.0
+
+    def get_loss():
+        distances, prototypes = model.predict((docs, spans, rows))
+        return get_span_loss(distances, targets)[0] + get_dispersion_loss(prototypes, tau)[0]
+
+    (distances, prototypes), backprop = model.begin_update((docs, spans, rows))
+    backprop(
+        (
+            get_span_loss(distances, targets)[1],
+            get_dispersion_loss(prototypes, tau)[1],
+        )
+    )
+    step = 1e-6
+    rng = numpy.random.default_rng(0)
+    for name, weights in network.named_parameters():
+        flat, gradient = weights.data.view(-1), weights.grad.view(-1)
+        for i in rng.choice(len(flat), size=min(len(flat), 20), replace=False):
+            value = float(flat[i])
+            losses = []
+            for sign in (1, -1):
+                flat[i] = value + sign * step
+                losses.append(get_loss())
+            flat[i] = value
+            expected = (losses[0] - losses[1]) / (2 * step)
+            assert float(gradient[i]) == pytest.approx(expected, abs=1e-7), name
+
+    table = model.get_ref("tok2vec")._func.__closure__[0].cell_contents
+    received = numpy.concatenate(model.get_ref("tok2vec").attrs["gradient"])
+    for index in [(0, 0), (4, 3), (5, 1), (8, 5)]:
+        value = table[index]
+        losses = []
+        for sign in (1, -1):
+            table[index] = value + sign * step
+            losses.append(get_loss())
+        table[index] = value
+        expected = (losses[0] - losses[1]) / (2 * step)
+        assert received[index] == pytest.approx(expected, abs=1e-7)
+
+
+def test_dropout_follows_the_rate_and_is_off_in_prediction():
+    model, inputs = make_model()
+    head = model.get_ref("head")
+    plain, _ = model.predict(inputs)
+    head.attrs["dropout_rate"] = 0.5
+    (dropped, _), _ = model.begin_update(inputs)
+    assert not numpy.allclose(plain, dropped)
+    predicted, _ = model.predict(inputs)
+    numpy.testing.assert_array_equal(plain, predicted)
+
+
+def test_growing_keeps_the_prototypes_there_are():
+    model, inputs = make_model()
+    before, prototypes = model.predict(inputs)
+    prototypes = prototypes.copy()
+    model.attrs["resize_output"](model, 9)
+    after, grown = model.predict(inputs)
+    assert len(grown) == 9
+    numpy.testing.assert_array_equal(grown[:5], prototypes)
+    numpy.testing.assert_array_equal(before, after)
+    model.attrs["resize_output"](model, 3)
+    assert len(model.predict(inputs)[1]) == 9
+
+
+def test_spans_longer_than_the_longest_width_share_its_embedding():
+    model, (docs, _, rows) = make_model()
+    distances, _ = model.predict((docs, OPS.asarray2i([[0, 5]]), rows))
+    assert distances.shape == (1, 3)
+    assert numpy.isfinite(distances).all()
+
+
+@pytest.mark.parametrize("setting", ["max_width", "depth", "n_prototypes", "width_size"])
+def test_sizes_must_be_above_zero(setting):
+    with pytest.raises(ValueError, match=rf"\[EP009\].*{setting}"):
+        make_model(**{setting: 0})

@@ -1,0 +1,146 @@
+import subprocess
+import sys
+
+import numpy
+import pytest
+import spacy
+import srsly
+from spacy.util import load_model_from_config
+
+from .conftest import get_ents, train
+
+
+def get_scores(doc, key="epnet_ner"):
+    return doc.spans[key].attrs["scores"]
+
+
+@pytest.fixture
+def texts(references):
+    return [doc.text for doc in references] + ["", "   ", "Otto"]
+
+
+def test_pipe_equals_single_calls(trained, texts):
+    batched = list(trained.pipe(texts, batch_size=8))
+    for text, doc in zip(texts, batched, strict=True):
+        single = trained(text)
+        assert get_ents(doc) == get_ents(single)
+        numpy.testing.assert_allclose(get_scores(doc), get_scores(single), atol=1e-5)
+    assert sum(len(doc.ents) for doc in batched) > 20
+
+
+def test_pipe_runs_whole_batches(trained, texts, monkeypatch):
+    sizes = []
+    pipe = trained.get_pipe("epnet_ner")
+    predict = type(pipe).predict
+
+    def spy(self, docs):
+        sizes.append(len(docs))
+        return predict(self, docs)
+
+    monkeypatch.setattr(type(pipe), "predict", spy)
+    list(trained.pipe(texts, batch_size=10))
+    assert sizes == [10, 10, 3]
+
+
+def test_several_processes_give_the_same(trained, texts, tmp_path):
+    trained.to_disk(tmp_path / "nlp")
+    script = """
+import spacy, sys, srsly
+nlp = spacy.load(sys.argv[1])
+texts = srsly.read_json(sys.argv[2])
+def run(**kwargs):
+    docs = nlp.pipe(texts, batch_size=4, **kwargs)
+    return [[(e.start, e.end, e.label_) for e in doc.ents] for doc in docs]
+one = run()
+assert run(n_process=2) == one
+print(sum(map(len, one)))
+"""
+    srsly.write_json(tmp_path / "texts.json", texts)
+    command = [sys.executable, "-c", script, tmp_path / "nlp", tmp_path / "texts.json"]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert result.returncode == 0, result.stderr
+    assert int(result.stdout) > 20
+
+
+def test_documents_are_scored_in_parts_with_the_same_result(trained, texts, monkeypatch):
+    from spacy_epnet.components import epnet_ner
+
+    doc = trained.make_doc(" ".join(texts))
+    whole = trained(doc.copy())
+    monkeypatch.setattr(epnet_ner, "MAX_STARTS", 5)
+    parts = trained(doc.copy())
+    assert get_ents(parts) == get_ents(whole)
+    numpy.testing.assert_allclose(get_scores(parts), get_scores(whole), atol=1e-5)
+
+
+def test_error_handler_gets_the_docs(trained, texts):
+    seen = []
+    trained.set_error_handler(lambda name, proc, docs, err: seen.append((name, docs, err)))
+    with trained.select_pipes(disable="transformer"):
+        assert list(trained.pipe(texts[:2])) == []
+    (name, docs, err) = seen[0]
+    assert name == "epnet_ner"
+    assert len(docs) == 2
+    assert "[EP004]" in str(err)
+
+
+def test_replaced_listeners_give_the_same(trained, texts, tmp_path):
+    before = [get_ents(doc) for doc in trained.pipe(texts)]
+    trained.replace_listeners("transformer", "epnet_ner", ["model.tok2vec"])
+    trained.remove_pipe("transformer")
+    assert [get_ents(doc) for doc in trained.pipe(texts)] == before
+    trained.to_disk(tmp_path)
+    loaded = spacy.load(tmp_path)
+    assert loaded.pipe_names == ["epnet_ner"]
+    assert [get_ents(doc) for doc in loaded.pipe(texts)] == before
+
+
+def test_replaced_listeners_can_be_trained(nlp, examples):
+    nlp.replace_listeners("transformer", "epnet_ner", ["model.tok2vec"])
+    nlp.remove_pipe("transformer")
+    first = nlp.update(examples, losses={})["epnet_ner"]
+    assert train(nlp, examples)["epnet_ner"] < first / 2
+
+
+def test_transformer_learns_unless_frozen(nlp, examples):
+    network = nlp.get_pipe("transformer").model.transformer
+    weights = network.encoder.layer[0].output.dense.weight
+    before = weights.detach().clone()
+    train(nlp, examples, steps=2, annotates=["transformer"], exclude=["transformer"])
+    assert (weights == before).all()
+    train(nlp, examples, steps=2)
+    weights = network.encoder.layer[0].output.dense.weight
+    assert (weights != before).any()
+
+
+def test_two_components_share_one_transformer(source_config, examples):
+    config = source_config.copy()
+    config["nlp"]["pipeline"] = ["transformer", "epnet_ner", "second"]
+    config["components"]["second"] = config["components"]["epnet_ner"].copy()
+    nlp = load_model_from_config(config, auto_fill=True)
+    nlp.initialize(lambda: examples)
+    losses = train(nlp, examples)
+    assert losses["second"] < 1
+    assert losses["epnet_ner"] < 1
+    doc = nlp(examples[0].x.text)
+    for key in ("epnet_ner", "second"):
+        assert len(get_scores(doc, key)) == 2
+    assert len(doc.ents) == 2
+
+
+def test_works_on_a_tok2vec_of_spacys_own(examples):
+    nlp = spacy.blank("en")
+    tok2vec = {
+        "@architectures": "spacy.HashEmbedCNN.v2",
+        "width": 16,
+        "depth": 1,
+        "embed_size": 100,
+        "window_size": 1,
+        "maxout_pieces": 2,
+        "subword_features": True,
+        "pretrained_vectors": None,
+    }
+    nlp.add_pipe("epnet_ner", config={"model": {"tok2vec": tok2vec}})
+    nlp.initialize(lambda: examples)
+    train(nlp, examples)
+    assert nlp.evaluate(examples)["ents_f"] >= 0.95

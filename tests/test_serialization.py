@@ -1,0 +1,205 @@
+import shutil
+import subprocess
+import sys
+
+import numpy
+import pytest
+import spacy
+import srsly
+from spacy.util import load_model_from_config
+
+from .conftest import get_ents
+
+
+def read_scores(nlp, texts):
+    docs = list(nlp.pipe(texts))
+    # As bytes, because JSON rounds.
+    scores = [doc.spans["epnet_ner"].attrs["scores"].tobytes().hex() for doc in docs]
+    return [[list(ent) for ent in get_ents(doc)] for doc in docs], scores
+
+
+@pytest.fixture
+def texts(references):
+    return [doc.text for doc in references]
+
+
+@pytest.fixture
+def pipe_bytes(trained):
+    return trained.get_pipe("epnet_ner").to_bytes()
+
+
+def test_loaded_from_disk_predicts_bit_for_bit(trained, texts, tmp_path):
+    expected = read_scores(trained, texts)
+    trained.to_disk(tmp_path)
+    assert read_scores(spacy.load(tmp_path), texts) == expected
+
+
+def test_another_process_needs_neither_encoder_nor_network(
+    source_config, tiny_encoder, texts, examples, tmp_path
+):
+    encoder = tmp_path / "moved"
+    shutil.copytree(tiny_encoder, encoder)
+    config = source_config.copy()
+    config["components"]["transformer"]["model"]["name"] = str(encoder)
+    nlp = load_model_from_config(config, auto_fill=True)
+    nlp.initialize(lambda: examples)
+    expected = read_scores(nlp, texts)
+    nlp.to_disk(tmp_path / "nlp")
+    shutil.rmtree(encoder)
+    srsly.write_json(tmp_path / "expected.json", [texts, expected])
+    script = """
+import socket, sys, spacy, srsly
+def refuse(*args, **kwargs):
+    raise OSError("no network")
+socket.socket.connect = refuse
+nlp = spacy.load(sys.argv[1])
+texts, expected = srsly.read_json(sys.argv[2])
+docs = list(nlp.pipe(texts))
+ents = [[[e.start, e.end, e.label_] for e in doc.ents] for doc in docs]
+scores = [doc.spans["epnet_ner"].attrs["scores"].tobytes().hex() for doc in docs]
+assert [ents, scores] == expected
+print("the same")
+"""
+    files = [tmp_path / "nlp", tmp_path / "expected.json"]
+    result = subprocess.run(
+        [sys.executable, "-c", script, *files], capture_output=True, text=True
+    )
+    assert result.stdout.strip() == "the same", result.stderr
+
+
+def test_settings_and_assignment_travel_with_the_component(trained, make_nlp):
+    pipe = trained.get_pipe("epnet_ner")
+    pipe.cfg.update(threshold=0.25, overlaps="probability", tau=7.0)
+    other = make_nlp().get_pipe("epnet_ner").from_bytes(pipe.to_bytes())
+    assert other.cfg == pipe.cfg
+    assert other.prototypes == {"PERSON": 1, "PLACE": 2}
+    assert other.cfg["ever_assigned"] == [1, 2]
+
+
+def test_grown_tables_can_be_loaded(trained, texts, tmp_path):
+    pipe = trained.get_pipe("epnet_ner")
+    for i in range(20):
+        pipe.add_label(f"TYPE{i}")
+    expected = read_scores(trained, texts)
+    trained.to_disk(tmp_path)
+    loaded = spacy.load(tmp_path)
+    assert loaded.get_pipe("epnet_ner").labels == pipe.labels
+    assert read_scores(loaded, texts) == expected
+
+
+def test_untrained_components_can_be_saved(make_nlp, tmp_path):
+    pipe = make_nlp().get_pipe("epnet_ner")
+    pipe.to_disk(tmp_path)
+    loaded = make_nlp().get_pipe("epnet_ner").from_disk(tmp_path)
+    assert loaded.labels == ()
+
+
+def test_weights_are_safetensors(trained):
+    data = trained.get_pipe("epnet_ner").model.to_bytes()
+    (head,) = [
+        shims
+        for node, shims in zip(
+            srsly.msgpack_loads(data)["nodes"],
+            srsly.msgpack_loads(data)["shims"],
+            strict=True,
+        )
+        if node["name"] == "epnet_head"
+    ]
+    from safetensors.numpy import load
+
+    weights = load(srsly.msgpack_loads(head[0])["state"])
+    assert weights["prototypes"].shape == (8, 32)
+
+
+def replace_weights(data, replace):
+    """Change the weights inside a saved component."""
+    message = srsly.msgpack_loads(data)
+    model = srsly.msgpack_loads(message["model"])
+    for node, shims in zip(model["nodes"], model["shims"], strict=True):
+        if node["name"] == "epnet_head":
+            shim = srsly.msgpack_loads(shims[0])
+            shim["state"] = replace(shim["state"])
+            shims[0] = srsly.msgpack_dumps(shim)
+    message["model"] = srsly.msgpack_dumps(model)
+    return srsly.msgpack_dumps(message)
+
+
+def rename(state):
+    from safetensors.numpy import load, save
+
+    return save({f"other.{name}": value for name, value in load(state).items()})
+
+
+def reshape(state):
+    from safetensors.numpy import load, save
+
+    return save({name: value[..., :-1].copy() for name, value in load(state).items()})
+
+
+BROKEN = {
+    "truncated file": lambda data: data[:-50],
+    "truncated weights": lambda data: replace_weights(data, lambda state: state[:-9]),
+    "weights that are none": lambda data: replace_weights(data, lambda state: b"abc"),
+    "weights of another network": lambda data: replace_weights(data, rename),
+    "weights of another size": lambda data: replace_weights(data, reshape),
+    "nothing": lambda data: b"",
+}
+
+
+@pytest.mark.parametrize("damage", BROKEN.values(), ids=BROKEN)
+def test_broken_weights_are_refused_and_change_nothing(
+    trained, texts, pipe_bytes, damage
+):
+    pipe = trained.get_pipe("epnet_ner")
+    expected, cfg = read_scores(trained, texts), dict(pipe.cfg)
+    other = load_other(trained, pipe_bytes)
+    with pytest.raises(ValueError, match=r"\[EP007\].*Nothing was\s+changed"):
+        pipe.from_bytes(damage(other))
+    assert pipe.cfg == cfg
+    assert read_scores(trained, texts) == expected
+
+
+def load_other(nlp, data):
+    """The bytes of a component with another label."""
+    message = srsly.msgpack_loads(data)
+    cfg = srsly.json_loads(message["cfg"])
+    cfg["prototypes"]["OTHER"] = 3
+    message["cfg"] = srsly.json_dumps(cfg)
+    return srsly.msgpack_dumps(message)
+
+
+def test_files_of_other_components_are_refused(trained, texts, tmp_path):
+    nlp = spacy.blank("en")
+    nlp.add_pipe("textcat").add_label("A")
+    nlp.get_pipe("textcat").add_label("B")
+    nlp.initialize()
+    nlp.get_pipe("textcat").to_disk(tmp_path)
+    expected = read_scores(trained, texts)
+    pipe = trained.get_pipe("epnet_ner")
+    with pytest.raises(ValueError, match=r"\[EP007\]"):
+        pipe.from_disk(tmp_path)
+    assert pipe.labels == ("PERSON", "PLACE")
+    assert read_scores(trained, texts) == expected
+
+
+def test_rows_beyond_the_table_are_refused(trained, pipe_bytes):
+    message = srsly.msgpack_loads(pipe_bytes)
+    cfg = srsly.json_loads(message["cfg"])
+    cfg["prototypes"]["PERSON"] = 99
+    message["cfg"] = srsly.json_dumps(cfg)
+    pipe = trained.get_pipe("epnet_ner")
+    with pytest.raises(ValueError, match=r"\[EP007\].*99"):
+        pipe.from_bytes(srsly.msgpack_dumps(message))
+    assert pipe.prototypes["PERSON"] == 1
+
+
+def test_copies_do_not_share_state(trained, make_nlp, pipe_bytes):
+    other = make_nlp().get_pipe("epnet_ner").from_bytes(pipe_bytes)
+    other.add_label("OTHER")
+    assert trained.get_pipe("epnet_ner").labels == ("PERSON", "PLACE")
+    weights = [
+        pipe.model.get_ref("head").shims[0]._model.prototypes.detach().numpy()
+        for pipe in (other, trained.get_pipe("epnet_ner"))
+    ]
+    numpy.testing.assert_array_equal(*weights)
+    assert not numpy.shares_memory(*weights)
