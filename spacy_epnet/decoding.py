@@ -1,7 +1,7 @@
 """From distances to entities."""
 
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from spacy.tokens import Span
 from thinc.api import Ops
@@ -39,8 +39,8 @@ def get_winners(
     ops (Ops): What the arrays belong to.
     RETURNS (List[Winner]): The winners, which may overlap.
     """
-    xp = ops.xp
-    columns = distances.argmin(axis=1)
+    xp: Any = ops.xp
+    columns = xp.argmin(distances, axis=1)
     nearest = xp.take_along_axis(distances, columns[:, None], axis=1)
     probabilities = 1 / xp.exp(nearest - distances).sum(axis=1)
     wins = xp.nonzero((columns > 0) & (probabilities >= threshold))[0]
@@ -74,7 +74,8 @@ def split_by_overlap(
     spans: Iterable[Span], taken: set[int]
 ) -> tuple[list[Span], list[Span]]:
     """Part the spans that keep clear of taken tokens from those that don't."""
-    clear, overlapping = [], []
+    clear: list[Span] = []
+    overlapping: list[Span] = []
     for span in spans:
         is_clear = taken.isdisjoint(range(span.start, span.end))
         (clear if is_clear else overlapping).append(span)

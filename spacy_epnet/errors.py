@@ -29,8 +29,7 @@ class Errors(metaclass=ErrorsWithCodes):
         "layer of its own."
     )
     EP006 = (
-        "'{name}' isn't initialized. Call nlp.initialize(), or load a trained "
-        "pipeline."
+        "'{name}' isn't initialized. Call nlp.initialize(), or load a trained pipeline."
     )
     EP007 = (
         "Can't load the weights of '{name}': {reason}. The file is damaged or was "

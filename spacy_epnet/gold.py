@@ -1,10 +1,10 @@
 """What examples say about the spans of a batch."""
 
 import warnings
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy
-from spacy.attrs import ENT_IOB, ORTH  # type: ignore[attr-defined]
+from spacy.attrs import ENT_IOB, ORTH
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 from thinc.api import Ops
@@ -134,8 +134,8 @@ def get_training_spans(
     ops (Ops): Where the arrays are made.
     RETURNS (Tuple[Spans, Targets]): The spans, and the column of each.
     """
-    xp = ops.xp
-    rows = []
+    xp: Any = ops.xp
+    rows: list[tuple[int, int, int]] = []
     offset = 0
     for gold in golds:
         rows.extend(
@@ -147,7 +147,7 @@ def get_training_spans(
     entities, targets = gold_rows[:, :2], gold_rows[:, 2]
 
     candidates = get_candidates(layout, max_width, ops=ops)
-    unknown = ops.xp.asarray(numpy.concatenate([gold.unknown for gold in golds]))
+    unknown = xp.asarray(numpy.concatenate([gold.unknown for gold in golds]))
     certain = _count_inside(candidates, unknown, ops=ops) == 0
     nones = candidates[certain & ~_is_among(candidates, entities, ops=ops)]
     nones = nones[sample_per_group(layout.segments[nones[:, 0]], none_samples, ops=ops)]
@@ -160,17 +160,17 @@ def get_training_spans(
 
 def _count_inside(spans: Spans, flags: Bools1d, *, ops: Ops) -> Ints1d:
     """How many of each span's tokens are flagged."""
-    until = ops.xp.concatenate([ops.alloc1i(1), ops.xp.cumsum(flags, dtype="i")])
+    xp: Any = ops.xp
+    until = xp.concatenate([ops.alloc1i(1), xp.cumsum(flags, dtype="i")])
     return until[spans[:, 0] + spans[:, 1]] - until[spans[:, 0]]
 
 
 def _is_among(spans: Spans, others: Spans, *, ops: Ops) -> Bools1d:
     """Whether each span is one of the others."""
-    base = int(others[:, 1].max(initial=0)) + int(spans[:, 1].max(initial=0)) + 1
-    return ops.xp.isin(
-        spans[:, 0].astype("int64") * base + spans[:, 1],
-        others[:, 0].astype("int64") * base + others[:, 1],
-    )
+    xp: Any = ops.xp
+    keys = spans[:, 0].astype("int64") << 32 | spans[:, 1]
+    wanted = others[:, 0].astype("int64") << 32 | others[:, 1]
+    return xp.isin(keys, wanted)
 
 
 def sample_per_group(groups: Ints1d, count: int, *, ops: Ops) -> Ints1d:
@@ -181,7 +181,7 @@ def sample_per_group(groups: Ints1d, count: int, *, ops: Ops) -> Ints1d:
     ops (Ops): Where the arrays are made.
     RETURNS (Ints1d): Indices of the items drawn.
     """
-    xp = ops.xp
+    xp: Any = ops.xp
     lots = xp.random.random(len(groups))
     order = xp.lexsort(xp.stack([lots, groups]))
     in_order = groups[order]

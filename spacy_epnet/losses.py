@@ -1,6 +1,7 @@
 """The two parts of EP-Net's loss, each with its gradient."""
 
 import math
+from typing import Any
 
 from thinc.api import get_array_module
 from thinc.types import Floats2d
@@ -17,9 +18,9 @@ def get_span_loss(distances: Distances, targets: Targets) -> tuple[float, Floats
     RETURNS (Tuple[float, Floats2d]): The mean loss and its gradient with respect
         to the distances.
     """
-    xp = get_array_module(distances)
+    xp: Any = get_array_module(distances)
     rows = xp.arange(len(targets))
-    nearest = distances.min(axis=1, keepdims=True)
+    nearest = xp.min(distances, axis=1, keepdims=True)
     likelihoods = xp.exp(nearest - distances)
     totals = likelihoods.sum(axis=1, keepdims=True)
     surprises = distances[rows, targets] - nearest[:, 0] + xp.log(totals[:, 0])

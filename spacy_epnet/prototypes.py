@@ -2,6 +2,9 @@
 
 import math
 from collections.abc import Collection
+from typing import Any
+
+from thinc.api import get_array_module
 
 from .types import Prototypes
 
@@ -23,9 +26,10 @@ def get_dispersion(prototypes: Prototypes) -> float:
 
     It follows from the mean and the norms alone, without looking at pairs.
     """
-    mean = prototypes.mean(axis=0)
-    norms = (prototypes * prototypes).sum(axis=1)
-    return float(2 * (norms.mean() - (mean * mean).sum()))
+    xp: Any = get_array_module(prototypes)
+    mean = xp.mean(prototypes, axis=0)
+    mean_square = xp.sum(prototypes * prototypes) / len(prototypes)
+    return float(2 * (mean_square - xp.sum(mean * mean)))
 
 
 def get_free_row(taken: Collection[int]) -> int:

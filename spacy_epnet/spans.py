@@ -12,10 +12,10 @@ pools them.
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy
-from spacy.attrs import IS_SPACE, SENT_START  # type: ignore[attr-defined]
+from spacy.attrs import IS_SPACE, SENT_START
 from spacy.tokens import Doc
 from thinc.api import Ops
 
@@ -28,7 +28,8 @@ class Layout(NamedTuple):
     segments: Ints1d  # (T,) the sentence, or the doc, that a token belongs to
     edges: Bools1d  # (T,) whether a span may begin or end in the token
 
-    def __getitem__(self, part: slice) -> "Layout":  # type: ignore[override]
+    def cut(self, part: slice) -> "Layout":
+        """The layout of a part of the batch."""
         return Layout(self.segments[part], self.edges[part])
 
 
@@ -47,7 +48,8 @@ def get_layout(docs: list[Doc], *, ops: Ops) -> Layout:
     lengths = numpy.asarray([len(doc) for doc in docs if len(doc)], dtype="int64")
     begins[numpy.cumsum(lengths) - lengths] = True
     segments = numpy.cumsum(begins, dtype="i") - 1
-    return Layout(ops.asarray1i(segments), ops.xp.asarray(attrs[:, 1] == 0))
+    xp: Any = ops.xp
+    return Layout(xp.asarray(segments), xp.asarray(attrs[:, 1] == 0))
 
 
 def get_candidates(
@@ -62,7 +64,7 @@ def get_candidates(
         All by default.
     RETURNS (Spans): The first token and the width of each span, by width.
     """
-    xp = ops.xp
+    xp: Any = ops.xp
     segments, edges = layout
     length = len(segments)
     if n_starts is None:
@@ -79,7 +81,8 @@ def get_candidates(
 
 def sort_spans(spans: Spans, targets: Targets, *, ops: Ops) -> tuple[Spans, Targets]:
     """Bring spans, and what belongs to them, into the order by width."""
-    order = ops.xp.argsort(spans[:, 1], kind="stable")
+    xp: Any = ops.xp
+    order = xp.argsort(spans[:, 1], kind="stable")
     return spans[order], targets[order]
 
 

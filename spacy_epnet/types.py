@@ -5,12 +5,12 @@ every distance matrix is None, row i is label i - 1), P prototypes in all,
 d1 the prototype space, d2 the width of the token vectors.
 """
 
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from spacy.tokens import Doc
-from thinc.types import Array1d, Floats1d, Floats2d, Ints1d, Ints2d
+from thinc.types import Floats1d, Floats2d, Ints1d, Ints2d
 
-Bools1d: TypeAlias = Array1d  # (n,) of bool
+Bools1d: TypeAlias = Any  # (n,) of bool, for which Thinc has no type
 
 TokenVectors: TypeAlias = Floats2d  # (T, d2), the batch's docs end to end
 Spans: TypeAlias = Ints2d  # (M, 2): first token in the batch, width; by width

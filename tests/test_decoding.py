@@ -59,7 +59,9 @@ def test_nothing_kept_overlaps_and_nothing_dropped_would_fit(seed):
     winners = [
         make_winner(start, start + width, probability=float(rng.random()))
         for start, width in zip(
-            rng.integers(0, 40, 30).tolist(), rng.integers(1, 9, 30).tolist(), strict=True
+            rng.integers(0, 40, 30).tolist(),
+            rng.integers(1, 9, 30).tolist(),
+            strict=True,
         )
     ]
     kept = drop_overlaps(winners, by_probability)

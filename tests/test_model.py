@@ -41,7 +41,9 @@ def make_batch(max_width=3):
 
 def make_model(**settings):
     sizes = {"max_width": 3, "width_size": 2, "prototype_size": 4, "n_prototypes": 5}
-    model = build_epnet_model(make_tok2vec(settings.pop("dtype", "f")), **sizes | settings)
+    model = build_epnet_model(
+        make_tok2vec(settings.pop("dtype", "f")), **sizes | settings
+    )
     docs, spans = make_batch()
     rows = OPS.asarray1i([0, 2, 4])
     model.initialize(X=(docs, spans, rows))
@@ -100,7 +102,10 @@ def test_gradients_agree_with_finite_differences(similarity):
 
     def get_loss():
         distances, prototypes = model.predict((docs, spans, rows))
-        return get_span_loss(distances, targets)[0] + get_dispersion_loss(prototypes, tau)[0]
+        return (
+            get_span_loss(distances, targets)[0]
+            + get_dispersion_loss(prototypes, tau)[0]
+        )
 
     (distances, prototypes), backprop = model.begin_update((docs, spans, rows))
     backprop(
@@ -167,7 +172,9 @@ def test_spans_longer_than_the_longest_width_share_its_embedding():
     assert numpy.isfinite(distances).all()
 
 
-@pytest.mark.parametrize("setting", ["max_width", "depth", "n_prototypes", "width_size"])
+@pytest.mark.parametrize(
+    "setting", ["max_width", "depth", "n_prototypes", "width_size"]
+)
 def test_sizes_must_be_above_zero(setting):
     with pytest.raises(ValueError, match=rf"\[EP009\].*{setting}"):
         make_model(**{setting: 0})

@@ -62,7 +62,9 @@ print(sum(map(len, one)))
     assert int(result.stdout) > 20
 
 
-def test_documents_are_scored_in_parts_with_the_same_result(trained, texts, monkeypatch):
+def test_documents_are_scored_in_parts_with_the_same_result(
+    trained, texts, monkeypatch
+):
     from spacy_epnet.components import epnet_ner
 
     doc = trained.make_doc(" ".join(texts))
@@ -75,7 +77,9 @@ def test_documents_are_scored_in_parts_with_the_same_result(trained, texts, monk
 
 def test_error_handler_gets_the_docs(trained, texts):
     seen = []
-    trained.set_error_handler(lambda name, proc, docs, err: seen.append((name, docs, err)))
+    trained.set_error_handler(
+        lambda name, proc, docs, err: seen.append((name, docs, err))
+    )
     with trained.select_pipes(disable="transformer"):
         assert list(trained.pipe(texts[:2])) == []
     (name, docs, err) = seen[0]

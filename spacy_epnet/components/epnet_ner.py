@@ -175,7 +175,9 @@ class EPNetRecognizer(FewShotRecognizer):
         labels = self.labels
         entities: list[list[Entity]] = [[] for _ in docs]
         ends = numpy.cumsum([len(doc) for doc in docs])
-        for start, end, column, _, score in drop_overlaps(self.get_winners(docs), merit):
+        for start, end, column, _, score in drop_overlaps(
+            self.get_winners(docs), merit
+        ):
             i = int(numpy.searchsorted(ends, start, side="right"))
             offset = int(ends[i]) - len(docs[i])
             label = labels[column - 1]
@@ -199,7 +201,7 @@ class EPNetRecognizer(FewShotRecognizer):
         winners = []
         for window, n_starts in iter_windows(len(tokens), self.max_width, MAX_STARTS):
             spans = get_candidates(
-                layout[window], self.max_width, ops=ops, n_starts=n_starts
+                layout.cut(window), self.max_width, ops=ops, n_starts=n_starts
             )
             distances, _ = head.predict((tokens[window], spans, rows))
             spans[:, 0] += window.start

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy
-from spacy.attrs import ENT_IOB, ENT_TYPE  # type: ignore[attr-defined]
+from spacy.attrs import ENT_IOB, ENT_TYPE
 from spacy.pipeline.trainable_pipe import TrainablePipe
 from spacy.tokens import Doc, Span, SpanGroup
 from spacy.vocab import Vocab
@@ -24,6 +24,8 @@ BLOCKED_IOB = 3  # ENT_IOB of a token without a type that may not be an entity
 
 class FewShotRecognizer(TrainablePipe):
     """Owns the labels and their prototypes, writes entities, saves and loads."""
+
+    cfg: dict[str, Any]
 
     def __init__(
         self, vocab: Vocab, model: Model, name: str, *, scorer: Callable | None, **cfg

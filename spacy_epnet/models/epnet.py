@@ -149,7 +149,8 @@ def encoder_forward(
     vectors, backprop_vectors = model.layers[0](docs, is_train)
     lengths = model.ops.asarray1i([len(doc_vectors) for doc_vectors in vectors])
     # The vectors of an empty doc may have no width, so they can't be joined in.
-    tokens = model.ops.xp.concatenate([v for v in vectors if len(v)])
+    xp: Any = model.ops.xp
+    tokens = xp.concatenate([v for v in vectors if len(v)])
 
     def backprop(d_tokens: TokenVectors) -> list[Doc]:
         return backprop_vectors(model.ops.unflatten(d_tokens, lengths))
@@ -179,7 +180,7 @@ def build_head(
         )
 
     head: Model[HeadInput, HeadOutput] = PyTorchWrapper_v3(
-        None,
+        None,  # type: ignore[arg-type]
         convert_inputs=convert_inputs,
         convert_outputs=convert_outputs,
         serialize_model=serialize,

@@ -1,5 +1,7 @@
 """EP-Net in PyTorch: from token vectors and spans to distances."""
 
+from itertools import pairwise
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -37,8 +39,7 @@ class SpanPrototypeNetwork(nn.Module):
         self.width_embeddings = nn.Embedding(max_width, width_size)
         sizes = [token_width + width_size] + [prototype_size] * depth
         self.projection = nn.ModuleList(
-            nn.Linear(n_in, n_out)
-            for n_in, n_out in zip(sizes[:-1], sizes[1:], strict=True)
+            nn.Linear(n_in, n_out) for n_in, n_out in pairwise(sizes)
         )
         self.prototypes = nn.Parameter(torch.empty(0, prototype_size))
         self.grow(n_prototypes)

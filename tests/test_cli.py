@@ -1,0 +1,244 @@
+"""The component under spaCy's own commands."""
+
+import json
+import re
+import runpy
+import shutil
+import zipfile
+from pathlib import Path
+
+import pytest
+import spacy
+import srsly
+from spacy.cli._util import app
+from spacy.tokens import DocBin
+from thinc.api import Config
+from typer.testing import CliRunner
+
+import spacy_epnet.cli
+
+from .conftest import SOURCE_CONFIG, get_ents
+
+assert spacy_epnet.cli.epnet_cli
+
+
+def run(*args, code=0):
+    result = CliRunner().invoke(app, [str(arg) for arg in args], env={"COLUMNS": "300"})
+    details = f"{result.output}\n{result.exception!r}"
+    assert result.exit_code == code, details
+    return result.output
+
+
+@pytest.fixture(scope="module")
+def corpus(references, tmp_path_factory):
+    path = tmp_path_factory.mktemp("corpus") / "docs.spacy"
+    DocBin(docs=references).to_disk(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def overrides(tiny_encoder, corpus):
+    settings = {
+        "paths.encoder": tiny_encoder,
+        "paths.train": corpus,
+        "paths.dev": corpus,
+        "components.epnet_ner.model.prototype_size": 32,
+        "training.max_steps": 60,
+        "training.eval_frequency": 30,
+        "training.optimizer.learn_rate": 0.01,
+    }
+    return [f"--{key}={value}" for key, value in settings.items()]
+
+
+@pytest.fixture(scope="module")
+def training(overrides, tmp_path_factory):
+    """The output folder of `spacy train`, and what it printed."""
+    folder = tmp_path_factory.mktemp("training")
+    log = folder / "log.jsonl"
+    command = ["train", SOURCE_CONFIG, "--output", folder, *overrides]
+    output = run(*command, f"--training.logger.output_file={log}")
+    return folder, output
+
+
+@pytest.fixture
+def model(training):
+    return training[0] / "model-best"
+
+
+def test_train_learns_and_logs_the_parts_of_the_loss(training, model):
+    folder, output = training
+    header = next(line for line in output.splitlines() if "ENTS_F" in line)
+    assert "LOSS L_S" in header
+    assert "LOSS L_D" in header
+    rows = list(srsly.read_jsonl(folder / "log.jsonl"))
+    assert [row["step"] for row in rows] == [0, 30, 60]
+    for row in rows:
+        losses = row["losses"]
+        assert losses["epnet_ner"] == pytest.approx(losses["L_s"] + losses["L_d"])
+    assert rows[-1]["scores"]["ents_f"] > 80
+    assert spacy.load(model).get_pipe("epnet_ner").labels == ("PERSON", "PLACE")
+
+
+def test_train_continues_from_a_trained_pipeline(model):
+    nlp = spacy.load(model)
+    assert nlp.resume_training().learn_rate is not None
+
+
+def test_evaluate(model, corpus, tmp_path):
+    output = run("evaluate", model, corpus, "--output", tmp_path / "scores.json")
+    assert "NER F" in output
+    scores = json.loads((tmp_path / "scores.json").read_text())
+    assert scores["ents_f"] > 0.8
+    assert set(scores["ents_per_type"]) == {"PERSON", "PLACE"}
+
+
+def test_find_threshold(model, corpus):
+    output = run(
+        "find-threshold", model, corpus, "epnet_ner", "threshold", "ents_f", "-n", 3
+    )
+    rows = re.findall(r"^([\d.]+) +([\d.]+) *$", output, flags=re.MULTILINE)
+    values = {float(threshold): float(score) for threshold, score in rows}
+    assert set(values) == {0.0, 0.5, 1.0}
+    assert values[1.0] < values[0.0]
+
+
+def test_init_labels(overrides, tmp_path):
+    run("init", "labels", SOURCE_CONFIG, tmp_path, *overrides)
+    path = tmp_path / "epnet_ner.json"
+    assert srsly.read_json(path) == ["PERSON", "PLACE"]
+    config = spacy.util.load_config(SOURCE_CONFIG)
+    config["initialize"]["components"]["epnet_ner"] = {
+        "labels": {"@readers": "spacy.read_labels.v1", "path": str(path)}
+    }
+    config.to_disk(tmp_path / "labels.cfg")
+    folder = tmp_path / "training"
+    run("train", tmp_path / "labels.cfg", "-o", folder, *overrides)
+    nlp = spacy.load(folder / "model-last")
+    assert nlp.get_pipe("epnet_ner").labels == ("PERSON", "PLACE")
+
+
+def test_fill_config(tmp_path):
+    base = tmp_path / "base.cfg"
+    base.write_text(
+        '[nlp]\nlang = "en"\npipeline = ["transformer", "epnet_ner"]\n'
+        '[components]\n[components.transformer]\nfactory = "transformer"\n'
+        '[components.epnet_ner]\nfactory = "epnet_ner"\n'
+    )
+    run("init", "fill-config", base, tmp_path / "full.cfg")
+    filled = spacy.util.load_config(tmp_path / "full.cfg")
+    assert filled["components"]["epnet_ner"]["tau"] == 2.0
+    assert filled["components"]["epnet_ner"]["model"]["n_prototypes"] == 101
+
+
+def test_the_source_config_needs_no_filling(tmp_path):
+    run("init", "fill-config", SOURCE_CONFIG, tmp_path / "full.cfg")
+    shipped = spacy.util.load_config(SOURCE_CONFIG)
+    assert spacy.util.load_config(tmp_path / "full.cfg") == shipped
+
+
+def test_debug_config(overrides):
+    assert "Config is valid" in run("debug", "config", SOURCE_CONFIG, *overrides)
+
+
+def test_assemble(model, tmp_path):
+    config = tmp_path / "assemble.cfg"
+    source = {"source": str(model)}
+    names = ["transformer", "epnet_ner"]
+    Config(
+        {
+            "nlp": {"lang": "en", "pipeline": names},
+            "components": dict.fromkeys(names, source),
+        }
+    ).to_disk(config)
+    run("assemble", config, tmp_path / "assembled")
+    text = "Grace Hopper lives in Cape Town ."
+    nlp = spacy.load(tmp_path / "assembled")
+    assert get_ents(nlp(text)) == get_ents(spacy.load(model)(text))
+    assert nlp(text).ents
+
+
+def test_package(model, tmp_path):
+    run(
+        "package",
+        model,
+        tmp_path,
+        "--build",
+        "wheel",
+        "--name",
+        "demo",
+        "--version",
+        "1.0.0",
+    )
+    (wheel,) = tmp_path.glob("**/*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path / "installed")
+        metadata = next(n for n in archive.namelist() if n.endswith("METADATA"))
+        requirements = archive.read(metadata).decode()
+    assert "Requires-Dist: spacy-epnet" in requirements
+    (folder,) = (tmp_path / "installed").glob("en_demo/en_demo-1.0.0")
+    assert spacy.load(folder).pipe_names == ["transformer", "epnet_ner"]
+
+
+def test_recognize(model, tmp_path):
+    output = run("epnet", "recognize", model, "Ada lives in Paris .")
+    assert "PERSON" in output
+    assert "0." in output
+    path = tmp_path / "texts.txt"
+    path.write_text("Ada lives in Paris .\n\nNobody was there .\n")
+    output = run("epnet", "recognize", model, "--file", path)
+    assert "no entities" in output
+
+
+def test_recognize_says_what_is_missing(model, tmp_path):
+    assert "nothing to recognize" in run("epnet", "recognize", model, code=1)
+    assert "no such file" in run(
+        "epnet", "recognize", model, "-f", tmp_path / "x", code=1
+    )
+    assert "E050" in run("epnet", "recognize", tmp_path / "nowhere", "Ada", code=1)
+
+
+def test_missing_encoder_says_what_to_do(overrides, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    encoder = "--paths.encoder=assets/encoders/all-MiniLM-L6-v2"
+    result = CliRunner().invoke(app, ["train", str(SOURCE_CONFIG), *overrides, encoder])
+    assert result.exit_code == 1
+    assert "[EP010]" in str(result.exception)
+    assert "spacy project run encoder" in str(result.exception)
+
+
+def test_hub_names_go_to_the_hub(overrides, monkeypatch):
+    asked = []
+
+    def from_pretrained(name, **kwargs):
+        asked.append(name)
+        raise OSError("no network")
+
+    monkeypatch.setattr("transformers.AutoTokenizer.from_pretrained", from_pretrained)
+    command = [
+        "train",
+        str(SOURCE_CONFIG),
+        *overrides,
+        "--paths.encoder=bert-base-cased",
+    ]
+    result = CliRunner().invoke(app, command)
+    assert isinstance(result.exception, OSError)
+    assert asked == ["bert-base-cased"]
+
+
+def test_help_names_the_commands():
+    assert "epnet" in run("--help")
+    output = run("epnet", "--help")
+    for command in ("encoder", "recognize"):
+        assert command in output
+
+
+def test_demo_corpus_is_what_its_script_writes(tmp_path):
+    demo = SOURCE_CONFIG.parent.parent / "assets" / "demo"
+    shutil.copytree(demo, tmp_path / "demo")
+    generate = runpy.run_path(str(demo / "generate.py"))["main"]
+    generate(tmp_path / "demo")
+    files = sorted(demo.glob("*.iob"))
+    assert len(files) == 4
+    for path in files:
+        assert (tmp_path / "demo" / path.name).read_bytes() == path.read_bytes()
+    assert Path(demo / "sentences.txt").read_text(encoding="utf8").strip()

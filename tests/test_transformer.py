@@ -1,0 +1,77 @@
+import numpy
+import pytest
+import torch
+from spacy.tokens import Doc
+from spacy.vocab import Vocab
+from spacy_transformers.span_getters import get_doc_spans
+
+from spacy_epnet.models import mixed_precision
+from spacy_epnet.models.mixed_precision import MixedPrecisionShim
+from spacy_epnet.models.transformer import build_transformer_model
+
+
+def make_model(name, **settings):
+    return build_transformer_model(str(name), get_doc_spans, {}, {}, **settings)
+
+
+@pytest.fixture
+def docs():
+    return [Doc(Vocab(), words=["Ada", "lives"]), Doc(Vocab(), words=["here"])]
+
+
+def get_shim(model):
+    return model.layers[0].shims[0]
+
+
+def test_mixed_precision_trains_in_bfloat16_and_predicts_in_float32(
+    tiny_encoder, docs, monkeypatch
+):
+    seen = []
+    model = make_model(tiny_encoder)
+    model.initialize(X=docs)
+    layer = model.transformer.encoder.layer[0].intermediate.dense
+    layer.register_forward_hook(lambda *args: seen.append(args[-1].dtype))
+
+    monkeypatch.setattr(mixed_precision, "has_bfloat16", lambda: True)
+    half, backprop = model.begin_update(docs)
+    monkeypatch.setattr(mixed_precision, "has_bfloat16", lambda: False)
+    full, _ = model.begin_update(docs)
+    predicted = model.predict(docs)
+    assert seen == [torch.bfloat16, torch.float32, torch.float32]
+    assert half.model_output.last_hidden_state.dtype == torch.float32
+    numpy.testing.assert_allclose(
+        half.doc_data[0].tensors[0], full.doc_data[0].tensors[0], atol=0.1
+    )
+    numpy.testing.assert_allclose(
+        predicted.doc_data[0].tensors[0], full.doc_data[0].tensors[0], atol=1e-5
+    )
+    gradient = [[numpy.ones_like(data.tensors[0])] for data in half.doc_data]
+    backprop(half.unsplit_by_doc(gradient))
+    assert model.transformer.encoder.layer[0].intermediate.dense.weight.grad is not None
+
+
+def test_mixed_precision_is_left_out_where_nothing_is_gained(tiny_encoder):
+    on = get_shim(make_model(tiny_encoder))
+    assert isinstance(on, MixedPrecisionShim)
+    assert on._mixed_precision == torch.cuda.is_available()
+    assert not isinstance(
+        get_shim(make_model(tiny_encoder, mixed_precision=False)), MixedPrecisionShim
+    )
+
+
+def test_settings_reach_the_encoder(tiny_encoder, docs):
+    model = build_transformer_model(
+        str(tiny_encoder),
+        get_doc_spans,
+        {"use_fast": True},
+        {"output_attentions": True},
+    )
+    model.initialize(X=docs)
+    assert model.transformer.config.output_attentions
+    assert model.tokenizer.is_fast
+
+
+@pytest.mark.parametrize("path", ["./nowhere", "a/b/c", "/nowhere", "~/nowhere"])
+def test_paths_without_an_encoder_are_told(path, docs):
+    with pytest.raises(ValueError, match=r"\[EP010\].*--paths\.encoder"):
+        make_model(path).initialize(X=docs)
