@@ -14,19 +14,13 @@ from functools import partial
 from typing import Any, Literal
 
 from spacy.tokens import Doc
-from thinc.api import (
-    ArgsKwargs,
-    Model,
-    PyTorchWrapper_v3,
-    get_torch_default_device,
-    torch2xp,
-    xp2torch,
-)
+from thinc.api import Model, get_torch_default_device
 from thinc.types import Floats2d
 
 from ..errors import Errors
 from ..prototypes import get_initial_scale
-from ..types import HeadInput, HeadOutput, ModelInput, TokenVectors
+from ..types import HeadOutput, ModelInput, TokenVectors
+from .head import build_head
 
 
 def build_epnet_model(
@@ -38,6 +32,7 @@ def build_epnet_model(
     n_prototypes: int = 101,
     initial_dispersion: float = 2.0,
     similarity: Literal["euclidean", "cosine"] = "euclidean",
+    learn_rate_scale: float = 1.0,
 ) -> Model[ModelInput, HeadOutput]:
     """Build EP-Net over a layer that makes token vectors.
 
@@ -53,6 +48,8 @@ def build_epnet_model(
         prototypes. Should be the component's tau.
     similarity (str): "euclidean" for squared distances, "cosine" to compare
         directions only.
+    learn_rate_scale (float): Learning rate of the model's own weights, which begin
+        at random, as a multiple of the pipeline's.
     """
     sizes = {
         "max_width": max_width,
@@ -61,6 +58,7 @@ def build_epnet_model(
         "depth": depth,
         "n_prototypes": n_prototypes,
         "initial_dispersion": initial_dispersion,
+        "learn_rate_scale": learn_rate_scale,
     }
     for setting, value in sizes.items():
         if value <= 0:
@@ -79,7 +77,7 @@ def build_epnet_model(
         normalize=similarity == "cosine",
     )
     encoder = build_encoder(tok2vec)
-    head = build_head(make_network, n_prototypes)
+    head = build_head(make_network, n_prototypes, learn_rate_scale)
     return Model(
         "epnet",
         forward,
@@ -156,70 +154,3 @@ def encoder_forward(
         return backprop_vectors(model.ops.unflatten(d_tokens, lengths))
 
     return tokens, backprop
-
-
-def build_head(
-    make_network: Callable, n_prototypes: int
-) -> Model[HeadInput, HeadOutput]:
-    """Wrap the PyTorch network, which is made when the token width is known."""
-
-    def serialize(network) -> bytes:
-        from .serialization import network_to_bytes
-
-        return network_to_bytes(network)
-
-    def deserialize(network, data: bytes, device):
-        from .serialization import network_from_bytes
-
-        return network_from_bytes(make_network, data)
-
-    def init(model: Model, X: Any = None, Y: Any = None) -> None:
-        tokens, _, _ = X
-        model.shims[0]._model = make_network(
-            token_width=tokens.shape[1], n_prototypes=n_prototypes
-        )
-
-    head: Model[HeadInput, HeadOutput] = PyTorchWrapper_v3(
-        None,  # type: ignore[arg-type]
-        convert_inputs=convert_inputs,
-        convert_outputs=convert_outputs,
-        serialize_model=serialize,
-        deserialize_model=deserialize,
-    )
-    head.name = "epnet_head"
-    head.init = init
-    head.attrs["dropout_rate"] = 0.0
-    return head
-
-
-def convert_inputs(
-    model: Model, inputs: HeadInput, is_train: bool
-) -> tuple[ArgsKwargs, Callable[[ArgsKwargs], TokenVectors]]:
-    tokens, spans, rows = inputs
-    shim: Any = model.shims[0]
-    shim._model.dropout = model.attrs["dropout_rate"]
-    args = (
-        xp2torch(tokens, requires_grad=is_train, device=shim.device),
-        xp2torch(spans[:, 0], device=shim.device).long(),
-        xp2torch(spans[:, 1], device=shim.device).long(),
-        xp2torch(rows, device=shim.device).long(),
-    )
-
-    def convert_gradient(d_args: ArgsKwargs) -> TokenVectors:
-        return torch2xp(d_args.args[0])  # type: ignore[return-value]
-
-    return ArgsKwargs(args=args, kwargs={}), convert_gradient
-
-
-def convert_outputs(
-    model: Model, inputs_outputs: tuple, is_train: bool
-) -> tuple[HeadOutput, Callable[[HeadOutput], ArgsKwargs]]:
-    _, outputs = inputs_outputs
-    device = model.shims[0].device  # type: ignore[attr-defined]
-
-    def convert_gradient(d_outputs: HeadOutput) -> ArgsKwargs:
-        gradients = [xp2torch(d_output, device=device) for d_output in d_outputs]
-        return ArgsKwargs(args=(outputs,), kwargs={"grad_tensors": gradients})
-
-    distances, prototypes = outputs
-    return (torch2xp(distances), torch2xp(prototypes)), convert_gradient  # type: ignore[return-value]

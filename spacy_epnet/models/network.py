@@ -1,10 +1,16 @@
 """EP-Net in PyTorch: from token vectors and spans to distances."""
 
+import os
 from itertools import pairwise
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+
+# The worker processes of nlp.pipe inherit PyTorch's thread pool without its threads
+# and would wait for them forever. Each works alone instead.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=lambda: torch.set_num_threads(1))
 
 
 class SpanPrototypeNetwork(nn.Module):

@@ -1,0 +1,99 @@
+"""The PyTorch network as a layer of a Thinc model."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from thinc.api import ArgsKwargs, Model, Optimizer, PyTorchShim, torch2xp, xp2torch
+from thinc.layers.pytorchwrapper import forward
+
+from ..types import HeadInput, HeadOutput, TokenVectors
+
+
+def build_head(
+    make_network: Callable, n_prototypes: int, learn_rate_scale: float
+) -> Model[HeadInput, HeadOutput]:
+    """Wrap a network that is made when the width of the tokens is known.
+
+    make_network (Callable): Makes the network from `token_width` and `n_prototypes`.
+    n_prototypes (int): Prototypes to begin with.
+    learn_rate_scale (float): Multiple of the optimizer's learning rate.
+    """
+
+    def init(model: Model, X: Any = None, Y: Any = None) -> None:
+        tokens, _, _ = X
+        model.shims[0]._model = make_network(
+            token_width=tokens.shape[1], n_prototypes=n_prototypes
+        )
+
+    return Model(
+        "epnet_head",
+        forward,
+        init=init,
+        attrs={
+            "convert_inputs": convert_inputs,
+            "convert_outputs": convert_outputs,
+            "dropout_rate": 0.0,
+        },
+        shims=[NetworkShim(make_network, learn_rate_scale)],
+    )
+
+
+class NetworkShim(PyTorchShim):
+    """Saves its network as safetensors, and makes it anew when loading."""
+
+    def __init__(self, make_network: Callable, learn_rate_scale: float):
+        super().__init__(
+            None,
+            serialize_model=_to_bytes,
+            deserialize_model=partial(_from_bytes, make_network),
+        )
+        self.learn_rate_scale = learn_rate_scale
+
+    def finish_update(self, optimizer: Optimizer) -> None:
+        super().finish_update(partial(optimizer, lr_scale=self.learn_rate_scale))  # type: ignore[arg-type]
+
+
+def _to_bytes(network) -> bytes:
+    from .serialization import network_to_bytes
+
+    return network_to_bytes(network)
+
+
+def _from_bytes(make_network: Callable, network, data: bytes, device):
+    from .serialization import network_from_bytes
+
+    return network_from_bytes(make_network, data)
+
+
+def convert_inputs(
+    model: Model, inputs: HeadInput, is_train: bool
+) -> tuple[ArgsKwargs, Callable[[ArgsKwargs], TokenVectors]]:
+    tokens, spans, rows = inputs
+    shim: Any = model.shims[0]
+    shim._model.dropout = model.attrs["dropout_rate"]
+    args = (
+        xp2torch(tokens, requires_grad=is_train, device=shim.device),
+        xp2torch(spans[:, 0], device=shim.device).long(),
+        xp2torch(spans[:, 1], device=shim.device).long(),
+        xp2torch(rows, device=shim.device).long(),
+    )
+
+    def convert_gradient(d_args: ArgsKwargs) -> TokenVectors:
+        return torch2xp(d_args.args[0])  # type: ignore[return-value]
+
+    return ArgsKwargs(args=args, kwargs={}), convert_gradient
+
+
+def convert_outputs(
+    model: Model, inputs_outputs: tuple, is_train: bool
+) -> tuple[HeadOutput, Callable[[HeadOutput], ArgsKwargs]]:
+    _, outputs = inputs_outputs
+    device = model.shims[0].device  # type: ignore[attr-defined]
+
+    def convert_gradient(d_outputs: HeadOutput) -> ArgsKwargs:
+        gradients = [xp2torch(d_output, device=device) for d_output in d_outputs]
+        return ArgsKwargs(args=(outputs,), kwargs={"grad_tensors": gradients})
+
+    distances, prototypes = outputs
+    return (torch2xp(distances), torch2xp(prototypes)), convert_gradient  # type: ignore[return-value]

@@ -1,0 +1,71 @@
+"""What the product promises, with the encoder that it ships."""
+
+import numpy
+import pytest
+import spacy
+from spacy.cli.convert import convert
+from spacy.cli.train import train as spacy_train
+
+from spacy_epnet.encoders import MINILM, fetch_encoder
+
+from .conftest import ROOT, SOURCE_CONFIG, get_ents
+
+DEMO = ROOT / "assets" / "demo"
+
+
+@pytest.fixture(scope="module")
+def minilm():
+    return fetch_encoder(MINILM, ROOT / "assets" / "encoders")
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("corpus")
+    for name in ("source-train", "source-dev"):
+        convert(DEMO / f"{name}.iob", folder, converter="ner", silent=True)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def trained(minilm, corpus, tmp_path_factory):
+    output = tmp_path_factory.mktemp("training")
+    overrides = {
+        "paths.encoder": str(minilm),
+        "paths.train": str(corpus / "source-train.spacy"),
+        "paths.dev": str(corpus / "source-dev.spacy"),
+        "training.max_steps": 60,
+        "training.eval_frequency": 60,
+        "training.optimizer.learn_rate.initial_rate": 0.0004,
+    }
+    spacy_train(SOURCE_CONFIG, output, overrides=overrides)
+    return output / "model-last"
+
+
+def test_learns_the_demo_corpus(trained, corpus):
+    nlp = spacy.load(trained)
+    docs = spacy.training.Corpus(corpus / "source-dev.spacy")
+    scores = nlp.evaluate(list(docs(nlp)))
+    assert scores["ents_f"] > 0.5
+    assert len(scores["ents_per_type"]) == 6
+
+
+def test_batches_and_single_texts_are_recognised_alike(trained):
+    nlp = spacy.load(trained)
+    texts = (DEMO / "sentences.txt").read_text(encoding="utf8").splitlines()
+    batched = list(nlp.pipe(texts))
+    for doc, text in zip(batched, texts, strict=True):
+        single = nlp(text)
+        assert get_ents(doc) == get_ents(single)
+        scores = [d.spans["epnet_ner"].attrs["scores"] for d in (doc, single)]
+        numpy.testing.assert_allclose(*scores, atol=1e-4)
+    assert sum(len(doc.ents) for doc in batched) >= 5
+
+
+def test_long_documents_are_recognised_to_the_end(trained):
+    nlp = spacy.load(trained)
+    sentence = "Marie Curie spoke to the press in Nairobi . "
+    once = [ent.label_ for ent in nlp(sentence).ents]
+    assert once == ["PERSON", "CITY"]
+    ents = nlp(sentence * 120).ents
+    assert len(ents) > 200
+    assert ents[-1].start > 1050
