@@ -8,8 +8,8 @@ class Errors(metaclass=ErrorsWithCodes):
         "[initialize.components.{name}] block, or call add_label() first."
     )
     EP002 = (
-        "Not a label that '{name}' can take: {label!r}. A label is a string that "
-        "isn't empty."
+        "'{name}' can't take {label!r} as a label, or for a list of labels. A label "
+        "is a string that isn't empty."
     )
     EP003 = (
         "Can't train '{name}' on entities with labels it doesn't have: {unknown}. "
@@ -53,13 +53,19 @@ class Errors(metaclass=ErrorsWithCodes):
         "the package at the registry was changed and must not be used."
     )
     EP012 = "Can't fetch the encoder '{encoder}': {reason}"
+    EP013 = (
+        "The token vectors don't fit the docs: one has {tokens} tokens, but vectors "
+        "for {vectors}. A component after the transformer has merged or split "
+        "tokens. Put it before the transformer."
+    )
 
 
 class Warnings(metaclass=ErrorsWithCodes):
     WP001 = (
         "'{name}' can't predict {count} of the {total} annotated entities "
         "({percent:.1f} %), because they are longer than max_width = {max_width} "
-        "tokens. They are trained on, and count as misses when scored."
+        "tokens, or begin or end in whitespace. They are trained on, and count as "
+        "misses when scored."
     )
     WP002 = (
         "{count} of the {total} annotated entities ({percent:.1f} %) don't line up "

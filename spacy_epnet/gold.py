@@ -10,7 +10,7 @@ from spacy.training import Example
 from thinc.api import Ops
 
 from .errors import Errors, Warnings
-from .spans import Layout, get_candidates, sort_spans
+from .spans import Layout, get_candidates
 from .types import Bools1d, Ints1d, Spans, Targets
 
 MISSING = 0  # ENT_IOB of a token that nobody has annotated
@@ -35,6 +35,7 @@ def read_gold(eg: Example) -> Gold:
         return Gold(list(eg.reference.ents), missing, [])
     ents, misaligned = [], []
     for ent in eg.reference.ents:
+        eg.predicted.vocab.strings.add(ent.label_)
         aligned = eg.get_aligned_spans_y2x([ent])
         if aligned:
             ents.extend(aligned)
@@ -60,7 +61,7 @@ class Census:
         self.labels: dict[str, None] = {}  # a set that keeps the order
         self.sample: list[Doc] = []
         self.aligned = 0
-        self.long = 0
+        self.unpredictable = 0
         self.misaligned: list[str] = []
 
     def add(self, eg: Example) -> None:
@@ -70,8 +71,12 @@ class Census:
             self.sample.append(eg.predicted)
         self.labels.update(dict.fromkeys(ent.label_ for ent in eg.reference.ents))
         self.aligned += len(gold.ents)
-        self.long += sum(ent.end - ent.start > self.max_width for ent in gold.ents)
+        self.unpredictable += sum(not self._is_candidate(ent) for ent in gold.ents)
         self.misaligned.extend(ent.text for ent in gold.misaligned)
+
+    def _is_candidate(self, ent: Span) -> bool:
+        is_short = ent.end - ent.start <= self.max_width
+        return is_short and not (ent[0].is_space or ent[-1].is_space)
 
     def report(self, name: str) -> None:
         """Warn of the entities that are lost, or raise an error if all are.
@@ -96,13 +101,13 @@ class Census:
                 ),
                 stacklevel=3,
             )
-        if self.long:
+        if self.unpredictable:
             warnings.warn(
                 Warnings.WP001.format(
                     name=name,
-                    count=self.long,
+                    count=self.unpredictable,
                     total=total,
-                    percent=100 * self.long / total,
+                    percent=100 * self.unpredictable / total,
                     max_width=self.max_width,
                 ),
                 stacklevel=3,
@@ -151,11 +156,8 @@ def get_training_spans(
     certain = _count_inside(candidates, unknown, ops=ops) == 0
     nones = candidates[certain & ~_is_among(candidates, entities, ops=ops)]
     nones = nones[sample_per_group(layout.segments[nones[:, 0]], none_samples, ops=ops)]
-    return sort_spans(
-        xp.concatenate([entities, nones]),
-        xp.concatenate([targets, xp.zeros(len(nones), dtype=targets.dtype)]),
-        ops=ops,
-    )
+    spans = xp.concatenate([entities, nones])
+    return spans, xp.concatenate([targets, ops.alloc1i(len(nones))])
 
 
 def _count_inside(spans: Spans, flags: Bools1d, *, ops: Ops) -> Ints1d:

@@ -16,8 +16,10 @@ def get_span_loss(distances: Distances, targets: Targets) -> tuple[float, Floats
     distances (Distances): From each span to each prototype in use.
     targets (Targets): The column of each span's own prototype.
     RETURNS (Tuple[float, Floats2d]): The mean loss and its gradient with respect
-        to the distances.
+        to the distances. Both are zero if there are no spans.
     """
+    if not len(targets):
+        return 0.0, distances
     xp: Any = get_array_module(distances)
     rows = xp.arange(len(targets))
     nearest = xp.min(distances, axis=1, keepdims=True)

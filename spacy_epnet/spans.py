@@ -6,9 +6,6 @@ start of the batch, and a width:
     docs         ["Ada Lovelace", "wrote"]
     segments     [0, 0, 1]
     candidates   [[0, 1], [1, 1], [2, 1], [0, 2]]     (max_width 2)
-
-Spans are ordered by width, because that is the order in which the network
-pools them.
 """
 
 from collections.abc import Iterator
@@ -19,7 +16,7 @@ from spacy.attrs import IS_SPACE, SENT_START
 from spacy.tokens import Doc
 from thinc.api import Ops
 
-from .types import Bools1d, Ints1d, Spans, Targets
+from .types import Bools1d, Ints1d, Spans
 
 
 class Layout(NamedTuple):
@@ -62,7 +59,7 @@ def get_candidates(
     ops (Ops): Where the arrays are made.
     n_starts (Optional[int]): How many of the tokens can be a span's first one.
         All by default.
-    RETURNS (Spans): The first token and the width of each span, by width.
+    RETURNS (Spans): The first token and the width of each span.
     """
     xp: Any = ops.xp
     segments, edges = layout
@@ -77,13 +74,6 @@ def get_candidates(
         starts = xp.nonzero(fits)[0].astype("i")
         spans.append(xp.stack([starts, xp.full_like(starts, width)], axis=1))
     return xp.concatenate(spans) if spans else ops.alloc2i(0, 2)
-
-
-def sort_spans(spans: Spans, targets: Targets, *, ops: Ops) -> tuple[Spans, Targets]:
-    """Bring spans, and what belongs to them, into the order by width."""
-    xp: Any = ops.xp
-    order = xp.argsort(spans[:, 1], kind="stable")
-    return spans[order], targets[order]
 
 
 def iter_windows(

@@ -61,6 +61,7 @@ def source_config(tiny_encoder):
             "paths.encoder": str(tiny_encoder),
             "components.epnet_ner.model.prototype_size": 32,
             "components.epnet_ner.model.n_prototypes": 8,
+            "components.epnet_ner.model.learn_rate_scale": 1.0,
         },
         interpolate=True,
     )

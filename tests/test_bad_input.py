@@ -9,13 +9,6 @@ from spacy.training import Example
 from .conftest import get_ents
 
 
-@pytest.fixture
-def bare_examples(examples):
-    for eg in examples:
-        eg.reference.set_ents([])
-    return examples
-
-
 def get_weights(nlp):
     network = nlp.get_pipe("epnet_ner").model.get_ref("head").shims[0]._model
     return {name: p.detach().numpy().copy() for name, p in network.named_parameters()}
@@ -44,7 +37,6 @@ def test_no_labels(make_nlp, references):
 
 @pytest.mark.parametrize("labels", [["GOOD", 3], ["GOOD", ""], ["GOOD", None]])
 def test_labels_that_are_none(make_nlp, examples, labels):
-    pipe = make_nlp().get_pipe("epnet_ner")
     nlp = make_nlp()
     nlp.initialize(lambda: examples)
     pipe = nlp.get_pipe("epnet_ner")
@@ -53,6 +45,22 @@ def test_labels_that_are_none(make_nlp, examples, labels):
     with pytest.raises(ValueError, match=r"\[EP002\]"):
         pipe.add_label(labels[1])
     assert "GOOD" not in pipe.labels
+
+
+def test_a_string_is_no_list_of_labels(make_nlp, examples):
+    nlp = make_nlp()
+    nlp.config["initialize"]["components"]["epnet_ner"] = {"labels": "PERSON"}
+    with pytest.raises(ValueError, match=r"\[EP002\]|labels"):
+        nlp.initialize(lambda: examples)
+    assert nlp.get_pipe("epnet_ner").labels == ()
+
+
+def test_given_labels_that_lack_one_of_the_data(make_nlp, examples):
+    nlp = make_nlp()
+    nlp.config["initialize"]["components"]["epnet_ner"] = {"labels": ["PERSON"]}
+    with pytest.raises(ValueError, match=r"\[EP003\].*PLACE.*It has: PERSON"):
+        nlp.initialize(lambda: examples)
+    assert nlp.get_pipe("epnet_ner").labels == ()
 
 
 def test_labels_the_component_does_not_have(nlp, examples):
@@ -118,7 +126,7 @@ def test_component_that_is_not_initialized(make_nlp, examples):
 
 
 def test_settings_out_of_range():
-    for config in ({"tau": -1.0}, {"none_samples": -1}):
+    for config in ({"tau": -1.0}, {"none_samples": -1}, {"threshold": 1.5}):
         with pytest.raises(ValueError, match=r"\[EP009\]"):
             spacy.blank("en").add_pipe("epnet_ner", config=config)
     with pytest.raises(ValueError, match="overlaps"):
@@ -165,6 +173,29 @@ def test_odd_texts_are_trained_on_without_an_error(nlp, examples, text):
         losses = nlp.update(batch, sgd=optimizer, losses={})
         assert numpy.isfinite(losses["epnet_ner"])
     nlp(text)
+
+
+def test_tokens_that_were_merged_after_the_transformer_ran(trained, references):
+    @spacy.Language.component("merge_two")
+    def merge_two(doc):
+        with doc.retokenize() as retokenizer:
+            retokenizer.merge(doc[:2])
+        return doc
+
+    trained.add_pipe("merge_two", after="transformer")
+    with pytest.raises(ValueError, match=r"\[EP013\].*4 tokens.*vectors for 5"):
+        trained("Ada lives in Paris .")
+    with pytest.raises(ValueError, match=r"\[EP013\]"):
+        list(trained.pipe([doc.text for doc in references]))
+
+
+def test_whitespace_at_the_edge_of_an_entity_is_announced(make_nlp, examples):
+    nlp = make_nlp()
+    doc = Doc(nlp.vocab, words=["Ada", "\n", "left"])
+    doc.set_ents([Span(doc, 0, 2, label="PERSON")])
+    odd = Example(Doc(nlp.vocab, words=["Ada", "\n", "left"]), doc)
+    with pytest.warns(UserWarning, match=r"\[WP001\].*1 of the 31"):
+        nlp.initialize(lambda: [*examples, odd])
 
 
 def test_batches_of_empty_docs(trained):

@@ -43,6 +43,7 @@ def overrides(tiny_encoder, corpus):
         "paths.train": corpus,
         "paths.dev": corpus,
         "components.epnet_ner.model.prototype_size": 32,
+        "components.epnet_ner.model.learn_rate_scale": 1.0,
         "training.max_steps": 60,
         "training.eval_frequency": 30,
         "training.optimizer.learn_rate": 0.01,
@@ -79,9 +80,32 @@ def test_train_learns_and_logs_the_parts_of_the_loss(training, model):
     assert spacy.load(model).get_pipe("epnet_ner").labels == ("PERSON", "PLACE")
 
 
-def test_train_continues_from_a_trained_pipeline(model):
+def test_training_goes_on_from_a_trained_pipeline(model, examples):
     nlp = spacy.load(model)
-    assert nlp.resume_training().learn_rate is not None
+    optimizer = nlp.resume_training()
+    optimizer.learn_rate = 0.001
+    losses = [nlp.update(examples, sgd=optimizer, losses={}) for _ in range(10)]
+    assert losses[0]["epnet_ner"] < 1
+    assert losses[-1]["epnet_ner"] < losses[0]["epnet_ner"]
+
+
+def test_a_sourced_and_frozen_transformer_stays_as_it_is(
+    model, overrides, tmp_path, references
+):
+    config = spacy.util.load_config(SOURCE_CONFIG)
+    config["components"]["transformer"] = {"source": str(model)}
+    config["training"]["frozen_components"] = ["transformer"]
+    config["training"]["annotating_components"] = ["transformer"]
+    config.to_disk(tmp_path / "frozen.cfg", interpolate=False)
+    run("train", tmp_path / "frozen.cfg", "-o", tmp_path / "out", *overrides)
+    frozen = spacy.load(tmp_path / "out" / "model-best")
+    for nlp in (frozen, spacy.load(model)):
+        assert nlp(references[0].text).ents
+    vectors = [
+        nlp(references[0].text)._.trf_data.tensors[0]
+        for nlp in (frozen, spacy.load(model))
+    ]
+    assert (vectors[0] == vectors[1]).all()
 
 
 def test_evaluate(model, corpus, tmp_path):
@@ -157,6 +181,8 @@ def test_assemble(model, tmp_path):
     assert nlp(text).ents
 
 
+# spaCy leaves files open when it builds a package.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_package(model, tmp_path):
     run(
         "package",

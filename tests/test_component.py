@@ -42,6 +42,8 @@ def test_labels_can_be_given(make_nlp, examples):
 def test_add_label_takes_free_prototypes_and_grows_the_table(nlp, examples):
     pipe = nlp.get_pipe("epnet_ner")
     doc = nlp("Ada lives in Paris .")
+    optimizer = nlp.resume_training()
+    nlp.update(examples, sgd=optimizer)
     assert pipe.add_label("PERSON") == 0
     for i in range(20):
         assert pipe.add_label(f"TYPE{i}") == 1
@@ -49,7 +51,7 @@ def test_add_label_takes_free_prototypes_and_grows_the_table(nlp, examples):
     assert pipe.cfg["ever_assigned"] == list(range(1, 23))
     assert "TYPE19" in nlp.vocab.strings
     nlp(doc.text)
-    train(nlp, examples, steps=2)
+    nlp.update(examples, sgd=optimizer)
 
 
 def test_more_labels_than_prototypes_can_be_initialized(make_nlp, examples):
@@ -126,7 +128,7 @@ def test_threshold_drops_what_is_less_likely(trained, references):
     kept = numpy.concatenate([d.spans["epnet_ner"].attrs["scores"] for d in docs])
     assert 0 < len(kept) < len(scores)
     assert kept.min() >= pipe.cfg["threshold"]
-    pipe.cfg["threshold"] = 1.01
+    pipe.cfg["threshold"] = 1.01  # as no setting can be, so that nothing reaches it
     assert not trained(references[0].text).ents
 
 
@@ -163,6 +165,24 @@ def test_new_entities_win_if_told_so(trained, doc_with_entity):
     replaced = doc.spans["epnet_ner_replaced"]
     assert [(s.start, s.end, s.label_) for s in replaced] == [(2, 5, "THING")]
     assert replaced[0].kb_id_ == "Q1"
+
+
+def test_a_second_pass_loses_nothing(trained, doc_with_entity):
+    trained.get_pipe("epnet_ner").cfg["overwrite_ents"] = True
+    doc = trained(trained(doc_with_entity))
+    assert get_ents(doc) == [(0, 1, "PERSON"), (3, 4, "PLACE")]
+    replaced = doc.spans["epnet_ner_replaced"]
+    assert [(s.start, s.end, s.label_) for s in replaced] == [(2, 5, "THING")]
+
+
+def test_entities_that_are_confirmed_keep_what_is_known_of_them(trained, references):
+    trained.get_pipe("epnet_ner").cfg["overwrite_ents"] = True
+    doc = trained.make_doc(references[0].text)
+    doc.ents = [Span(doc, 0, 1, label="PERSON", kb_id="Q7")]
+    doc = trained(doc)
+    assert get_ents(doc) == [(0, 1, "PERSON"), (3, 4, "PLACE")]
+    assert doc.ents[0].kb_id_ == "Q7"
+    assert "epnet_ner_replaced" not in doc.spans
 
 
 @pytest.mark.parametrize("overwrite", [True, False])
@@ -207,9 +227,9 @@ def test_long_entities_are_announced_and_trained_on(make_nlp, examples):
     with pytest.warns(UserWarning, match=r"\[WP001\].*4 of the 30.*13\.3 %"):
         nlp.initialize(lambda: examples)
     train(nlp, examples)
-    assert all(
-        ent.end - ent.start <= 2 for eg in examples for ent in nlp(eg.x.text).ents
-    )
+    scores = nlp.evaluate(examples)
+    assert scores["ents_f"] > 0.8
+    assert scores["ents_r"] <= 26 / 30
 
 
 def test_same_seed_trains_the_same_pipeline(make_nlp, examples):
@@ -224,5 +244,9 @@ def test_same_seed_trains_the_same_pipeline(make_nlp, examples):
 
 def test_examples_need_not_share_the_vocab(nlp, references):
     other = spacy.blank("en")
-    bare = Doc(other.vocab, words=[token.text for token in references[0]])
-    assert nlp.update([Example(bare, references[0])], losses={})["epnet_ner"] > 0
+    words = [token.text for token in references[0]]
+    for tokens in (words, ["A", "da", *words[1:]]):
+        spaces = [token != "A" for token in tokens]
+        bare = Doc(other.vocab, words=tokens, spaces=spaces)
+        eg = Example(bare, references[0])
+        assert nlp.update([eg], losses={})["epnet_ner"] > 0

@@ -48,7 +48,8 @@ def test_entry_points_resolve(entry):
     "path", sorted(ROOT.glob("configs/*.cfg")), ids=lambda p: p.name
 )
 def test_configs_are_complete(path, tiny_encoder):
-    config = load_config(path, overrides={"paths.encoder": str(tiny_encoder)})
+    overrides = {"paths.encoder": str(tiny_encoder)}
+    config = load_config(path, overrides=overrides, interpolate=True)
     nlp = load_model_from_config(config, auto_fill=False, validate=True)
     assert "epnet_ner" in nlp.pipe_names
     optimizer = nlp.create_optimizer()

@@ -41,6 +41,12 @@ def test_span_loss_is_finite_for_distances_that_underflow():
     numpy.testing.assert_allclose(gradient, [[-1, 1]])
 
 
+def test_no_spans_lose_nothing():
+    loss, gradient = get_span_loss(numpy.zeros((0, 3)), numpy.zeros(0, dtype="i"))
+    assert loss == 0
+    assert gradient.shape == (0, 3)
+
+
 def test_dispersion_equals_the_double_sum():
     prototypes = RNG.normal(size=(9, 5)) + 3
     differences = prototypes[:, None] - prototypes[None]

@@ -3,7 +3,7 @@ import pytest
 import spacy
 import torch
 from spacy.tokens import Doc
-from thinc.api import Model, NumpyOps
+from thinc.api import Adam, Model, NumpyOps
 
 from spacy_epnet.losses import get_dispersion_loss, get_span_loss
 from spacy_epnet.models.epnet import build_epnet_model
@@ -57,7 +57,8 @@ def get_network(model):
 def test_pooling_agrees_with_a_loop():
     rng = numpy.random.default_rng(1)
     tokens = torch.tensor(rng.normal(size=(40, 5)))
-    spans = [(start, width) for width in (1, 2, 3, 7, 19) for start in (0, 3, 21)]
+    spans = [(start, width) for start in (0, 21, 3) for width in range(1, 20)]
+    spans += [(0, 40), (1, 39), (39, 1)]
     starts, widths = torch.tensor(spans).T
     pooled = pool_spans(tokens, starts, widths)
     for row, (start, width) in zip(pooled, spans, strict=True):
@@ -167,9 +168,27 @@ def test_growing_keeps_the_prototypes_there_are():
 
 def test_spans_longer_than_the_longest_width_share_its_embedding():
     model, (docs, _, rows) = make_model()
-    distances, _ = model.predict((docs, OPS.asarray2i([[0, 5]]), rows))
-    assert distances.shape == (1, 3)
-    assert numpy.isfinite(distances).all()
+    inputs = docs, OPS.asarray2i([[0, 2], [0, 3], [0, 4], [0, 5]]), rows
+    before, _ = model.predict(inputs)
+    with torch.no_grad():
+        get_network(model).width_embeddings.weight[2] += 1
+    after, _ = model.predict(inputs)
+    changed = (before != after).any(axis=1)
+    assert changed.tolist() == [False, True, True, True]
+
+
+def test_the_learning_rate_is_scaled():
+    changes = {}
+    for scale in (1.0, 5.0):
+        spacy.util.fix_random_seed(0)
+        model, inputs = make_model(learn_rate_scale=scale)
+        before = get_network(model).prototypes.detach().clone()
+        (distances, prototypes), backprop = model.begin_update(inputs)
+        backprop((numpy.ones_like(distances), numpy.ones_like(prototypes)))
+        model.finish_update(Adam(0.001))
+        changes[scale] = (get_network(model).prototypes - before).detach().numpy()
+    assert abs(changes[1.0]).max() == pytest.approx(0.001, rel=0.01)
+    numpy.testing.assert_allclose(changes[5.0], 5 * changes[1.0], rtol=0.01)
 
 
 @pytest.mark.parametrize(

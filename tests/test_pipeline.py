@@ -1,3 +1,4 @@
+import pickle
 import subprocess
 import sys
 
@@ -5,6 +6,8 @@ import numpy
 import pytest
 import spacy
 import srsly
+from spacy.tokens import Doc
+from spacy.training import Example
 from spacy.util import load_model_from_config
 
 from .conftest import get_ents, train
@@ -45,21 +48,34 @@ def test_pipe_runs_whole_batches(trained, texts, monkeypatch):
 def test_several_processes_give_the_same(trained, texts, tmp_path):
     trained.to_disk(tmp_path / "nlp")
     script = """
-import spacy, sys, srsly
+import numpy, spacy, sys, srsly
 nlp = spacy.load(sys.argv[1])
 texts = srsly.read_json(sys.argv[2])
 def run(**kwargs):
-    docs = nlp.pipe(texts, batch_size=4, **kwargs)
-    return [[(e.start, e.end, e.label_) for e in doc.ents] for doc in docs]
-one = run()
-assert run(n_process=2) == one
-print(sum(map(len, one)))
+    docs = list(nlp.pipe(texts, batch_size=4, **kwargs))
+    ents = [[(e.start, e.end, e.label_) for e in doc.ents] for doc in docs]
+    scores = [doc.spans["epnet_ner"].attrs["scores"] for doc in docs]
+    return ents, numpy.concatenate(scores)
+ents, scores = run()
+again, scores_again = run(n_process=2)
+assert again == ents
+numpy.testing.assert_allclose(scores_again, scores, atol=1e-5)
+print(sum(map(len, ents)))
 """
     srsly.write_json(tmp_path / "texts.json", texts)
     command = [sys.executable, "-c", script, tmp_path / "nlp", tmp_path / "texts.json"]
     result = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert result.returncode == 0, result.stderr
     assert int(result.stdout) > 20
+
+
+def test_components_can_be_pickled_for_spawned_processes(trained, texts):
+    expected = [get_ents(doc) for doc in trained.pipe(texts)]
+    pipes = pickle.loads(pickle.dumps([pipe for _, pipe in trained.pipeline]))
+    docs = (trained.make_doc(text) for text in texts)
+    for pipe in pipes:
+        docs = pipe.pipe(docs)
+    assert [get_ents(doc) for doc in docs] == expected
 
 
 def test_documents_are_scored_in_parts_with_the_same_result(
@@ -130,6 +146,36 @@ def test_two_components_share_one_transformer(source_config, examples):
     for key in ("epnet_ner", "second"):
         assert len(get_scores(doc, key)) == 2
     assert len(doc.ents) == 2
+
+
+@pytest.mark.parametrize("order", [["tagger", "epnet_ner"], ["epnet_ner", "tagger"]])
+def test_others_learn_from_docs_that_teach_this_component_nothing(
+    source_config, examples, order
+):
+    config = source_config.copy()
+    config["nlp"]["pipeline"] = ["transformer", *order]
+    config["components"]["tagger"] = {
+        "factory": "tagger",
+        "model": {
+            "@architectures": "spacy.Tagger.v2",
+            "tok2vec": config["components"]["epnet_ner"]["model"]["tok2vec"],
+        },
+    }
+    nlp = load_model_from_config(config, auto_fill=True)
+    tagged = []
+    for eg in examples:
+        words = [token.text for token in eg.reference]
+        tags = ["AB"[i % 2] for i in range(len(words))]
+        doc = Doc(nlp.vocab, words=words, tags=tags)
+        tagged.append(Example(Doc(nlp.vocab, words=words), doc))
+    nlp.initialize(lambda: [*examples, *tagged])
+    train(nlp, tagged, steps=1)  # the tagger begins at zero and passes nothing on
+    losses = nlp.update(tagged, sgd=False, losses={})
+    assert losses["epnet_ner"] == 0
+    assert losses["tagger"] > 0
+    network = nlp.get_pipe("transformer").model.transformer
+    gradient = network.encoder.layer[0].output.dense.weight.grad
+    assert float(abs(gradient).max()) > 0
 
 
 def test_works_on_a_tok2vec_of_spacys_own(examples):

@@ -22,7 +22,13 @@ def minilm():
 def corpus(tmp_path_factory):
     folder = tmp_path_factory.mktemp("corpus")
     for name in ("source-train", "source-dev"):
-        convert(DEMO / f"{name}.iob", folder, converter="ner", silent=True)
+        convert(
+            DEMO / f"{name}.iob",
+            folder,
+            converter="ner",
+            file_type="spacy",
+            silent=True,
+        )
     return folder
 
 
@@ -33,9 +39,12 @@ def trained(minilm, corpus, tmp_path_factory):
         "paths.encoder": str(minilm),
         "paths.train": str(corpus / "source-train.spacy"),
         "paths.dev": str(corpus / "source-dev.spacy"),
-        "training.max_steps": 60,
-        "training.eval_frequency": 60,
-        "training.optimizer.learn_rate.initial_rate": 0.0004,
+        "training.max_steps": 120,
+        "training.eval_frequency": 120,
+        "training.batcher.size": 128,
+        "components.epnet_ner.model.learn_rate_scale": 5.0,
+        "training.optimizer.learn_rate.initial_rate": 0.0002,
+        "training.optimizer.learn_rate.warmup_steps": 10,
     }
     spacy_train(SOURCE_CONFIG, output, overrides=overrides)
     return output / "model-last"

@@ -168,6 +168,47 @@ def load_other(nlp, data):
     return srsly.msgpack_dumps(message)
 
 
+def test_settings_survive_weights_that_are_refused(make_nlp, examples, pipe_bytes):
+    nlp = make_nlp(model__max_width=2)
+    with pytest.warns(UserWarning, match="WP001"):
+        nlp.initialize(lambda: examples)
+    pipe = nlp.get_pipe("epnet_ner")
+    with pytest.raises(ValueError, match=r"\[EP007\].*width_embeddings"):
+        pipe.from_bytes(pipe_bytes)
+    assert pipe.max_width == 2
+
+
+def test_weights_for_another_similarity_are_refused(make_nlp, pipe_bytes):
+    pipe = make_nlp(model__similarity="cosine").get_pipe("epnet_ner")
+    with pytest.raises(ValueError, match=r"\[EP007\].*euclidean.*cosine"):
+        pipe.from_bytes(pipe_bytes)
+
+
+def test_layers_of_the_component_itself_stay_unchanged_too(examples):
+    def make_pipe():
+        nlp = spacy.blank("en")
+        tok2vec = {
+            "@architectures": "spacy.HashEmbedCNN.v2",
+            "width": 8,
+            "depth": 1,
+            "embed_size": 50,
+            "window_size": 1,
+            "maxout_pieces": 2,
+            "subword_features": True,
+            "pretrained_vectors": None,
+        }
+        pipe = nlp.add_pipe("epnet_ner", config={"model": {"tok2vec": tok2vec}})
+        nlp.initialize(lambda: examples)
+        return pipe
+
+    pipe, other = make_pipe(), make_pipe()
+    before = pipe.to_bytes()
+    other.cfg["prototypes"]["PERSON"] = 999
+    with pytest.raises(ValueError, match=r"\[EP007\].*999"):
+        pipe.from_bytes(other.to_bytes())
+    assert pipe.to_bytes() == before
+
+
 def test_files_of_other_components_are_refused(trained, texts, tmp_path):
     nlp = spacy.blank("en")
     nlp.add_pipe("textcat").add_label("A")

@@ -4,6 +4,7 @@ import torch
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 from spacy_transformers.span_getters import get_doc_spans
+from thinc.api import get_torch_default_device
 
 from spacy_epnet.models import mixed_precision
 from spacy_epnet.models.mixed_precision import MixedPrecisionShim
@@ -53,22 +54,41 @@ def test_mixed_precision_trains_in_bfloat16_and_predicts_in_float32(
 def test_mixed_precision_is_left_out_where_nothing_is_gained(tiny_encoder):
     on = get_shim(make_model(tiny_encoder))
     assert isinstance(on, MixedPrecisionShim)
-    assert on._mixed_precision == torch.cuda.is_available()
+    assert on._mixed_precision == (get_torch_default_device().type == "cuda")
     assert not isinstance(
         get_shim(make_model(tiny_encoder, mixed_precision=False)), MixedPrecisionShim
     )
 
 
-def test_settings_reach_the_encoder(tiny_encoder, docs):
+def test_a_cpu_is_used_as_one_even_if_there_is_cuda(tiny_encoder, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    shim = get_shim(make_model(tiny_encoder))
+    assert not shim._mixed_precision
+    assert not shim._grad_scaler._enabled
+
+
+@pytest.mark.parametrize("bfloat16", [True, False])
+def test_settings_reach_the_encoder(tiny_encoder, docs, monkeypatch, bfloat16):
+    monkeypatch.setattr(mixed_precision, "has_bfloat16", lambda: bfloat16)
     model = build_transformer_model(
         str(tiny_encoder),
         get_doc_spans,
         {"use_fast": True},
-        {"output_attentions": True},
+        {"output_hidden_states": True},
     )
     model.initialize(X=docs)
-    assert model.transformer.config.output_attentions
+    assert model.transformer.config.output_hidden_states
+    batch, _ = model.begin_update(docs)
+    states = batch.doc_data[0].model_output.hidden_states
+    assert [state.dtype for state in states] == [numpy.float32] * 2
     assert model.tokenizer.is_fast
+
+
+def test_loaded_encoders_need_no_folder_to_be_initialized_again(trained, monkeypatch):
+    model = trained.get_pipe("transformer").model
+    monkeypatch.setitem(model.attrs, "name", "./nowhere")
+    trained.get_pipe("transformer").initialize(lambda: [])
+    assert model.get_dim("nO") == 32
 
 
 @pytest.mark.parametrize("path", ["./nowhere", "a/b/c", "/nowhere", "~/nowhere"])

@@ -2,10 +2,10 @@
 
     python assets/demo/generate.py assets/demo
 
-Sentences are put together from an opening, a core and an ending, so that few are
-alike. Dev and test sentences use cores and names of their own besides those of
-the training data, some names belong to two types, and some capitalised words to
-none, so that a model can be right or wrong.
+Sentences are put together from an opening, a core and an ending. Those of
+source-dev and target-test use cores and names of their own besides those of
+source-train and target-dev, some names belong to two types, and some capitalised
+words to none, so that a model can be right or wrong.
 """
 
 import random
@@ -199,13 +199,14 @@ FILES = {
 }
 
 
-def make_sentences(domain, count, share, rng):
-    """Make different sentences of a domain.
+def make_sentences(domain, count, share, seen, rng):
+    """Make sentences of a domain that are all different.
 
     domain (Tuple): Names by type, and the parts of sentences.
     count (int): How many.
     share (str): "known" for names and cores of the training data, "both" for those
         that are kept from it as well.
+    seen (Set[str]): Sentences made before, which is added to.
     rng (random.Random): Where chance comes from.
     RETURNS (List[List[Tuple[str, str]]]): Sentences of words and BIO tags.
     """
@@ -218,7 +219,7 @@ def make_sentences(domain, count, share, rng):
             for label, group in names.items()
         }
         cores = cores + 3 * new_cores
-    sentences = {}
+    sentences = []
     while len(sentences) < count:
         parts = [rng.choice(cores)]
         if rng.random() < 0.35:
@@ -226,8 +227,11 @@ def make_sentences(domain, count, share, rng):
         if rng.random() < 0.35:
             parts.append(rng.choice(endings))
         sentence = fill(" ".join([*parts, "."]), names, rng)
-        sentences[tuple(word for word, _ in sentence)] = sentence
-    return list(sentences.values())
+        text = " ".join(word for word, _ in sentence)
+        if text not in seen:
+            seen.add(text)
+            sentences.append(sentence)
+    return sentences
 
 
 def split_names(names):
@@ -281,9 +285,10 @@ def main(folder):
             TARGET_ENDINGS,
         ),
     }
+    seen = set()
     for name, (count, share) in FILES.items():
-        rng = random.Random(name)
-        sentences = make_sentences(domains[name.split("-")[0]], count, share, rng)
+        domain = domains[name.split("-")[0]]
+        sentences = make_sentences(domain, count, share, seen, random.Random(name))
         lines = ["\n".join(f"{word}\t{tag}" for word, tag in s) for s in sentences]
         text = "\n\n".join(lines) + "\n"
         (folder / f"{name}.iob").write_text(text, encoding="utf8")

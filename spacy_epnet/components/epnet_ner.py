@@ -1,7 +1,7 @@
 """The `epnet_ner` component: entities by the nearest prototype."""
 
 from collections.abc import Callable, Iterable
-from typing import Literal
+from typing import Any, Literal
 
 import numpy
 from spacy.language import Language
@@ -12,7 +12,7 @@ from thinc.api import Config, Model, Optimizer, set_dropout_rate
 
 from ..decoding import Entity, Winner, drop_overlaps, get_winners
 from ..errors import Errors
-from ..gold import Census, Gold, get_training_spans, read_gold
+from ..gold import Census, get_training_spans, read_gold
 from ..losses import get_dispersion_loss, get_span_loss
 from ..models.epnet import get_table_size
 from ..spans import get_candidates, get_layout, iter_windows
@@ -39,6 +39,7 @@ depth = 3
 n_prototypes = 101
 initial_dispersion = 2.0
 similarity = "euclidean"
+learn_rate_scale = 1.0
 
 [epnet_ner.model.tok2vec]
 @architectures = "spacy-transformers.TransformerListener.v1"
@@ -131,13 +132,10 @@ class EPNetRecognizer(FewShotRecognizer):
         scorer: Callable | None = None,
     ):
         """Initialize the recogniser. See `make_epnet_ner` for the settings."""
-        for setting, value in {"tau": tau, "none_samples": none_samples}.items():
-            if value < 0:
-                raise ValueError(
-                    Errors.EP009.format(
-                        setting=setting, value=value, expected="0 or a number above 0"
-                    )
-                )
+        _check("tau", tau, tau >= 0, "0 or a number above 0")
+        _check("none_samples", none_samples, none_samples >= 0, "0 or a number above 0")
+        _check("threshold", threshold, 0 <= threshold <= 1, "a probability")
+        _check("overlaps", overlaps, overlaps in MERITS, " or ".join(MERITS))
         super().__init__(
             vocab,
             model,
@@ -236,7 +234,9 @@ class EPNetRecognizer(FewShotRecognizer):
         docs = [eg.predicted for eg in examples]
         self._check_fed(docs, is_train=True)
         golds = [read_gold(eg) for eg in examples]
-        self._check_known(golds)
+        self._check_known(
+            (ent.label_ for gold in golds for ent in gold.ents), self.labels
+        )
         if not any(len(doc) for doc in docs):
             return losses
         ops = self.model.ops
@@ -248,8 +248,8 @@ class EPNetRecognizer(FewShotRecognizer):
             none_samples=self.cfg["none_samples"],
             ops=ops,
         )
-        if not len(spans):
-            return losses
+        # Even if there is nothing to learn, the gradients of other components that
+        # share the transformer may depend on this one to be passed on.
         set_dropout_rate(self.model, drop)
         outputs, backprop = self.model.begin_update((docs, spans, self.rows))
         parts, d_outputs = self.get_loss(examples, (targets, outputs))
@@ -274,10 +274,10 @@ class EPNetRecognizer(FewShotRecognizer):
         """
         targets, (distances, prototypes) = scores
         span_loss, d_distances = get_span_loss(distances, targets)
-        if not self.cfg["dispersion_loss"]:
-            d_prototypes = self.model.ops.alloc2f(*prototypes.shape)
-            return {"L_s": span_loss, "L_d": 0.0}, (d_distances, d_prototypes)
-        dispersion, d_prototypes = get_dispersion_loss(prototypes, self.cfg["tau"])
+        if self.cfg["dispersion_loss"] and len(targets):
+            dispersion, d_prototypes = get_dispersion_loss(prototypes, self.cfg["tau"])
+        else:
+            dispersion, d_prototypes = 0.0, prototypes * 0
         return {"L_s": span_loss, "L_d": dispersion}, (d_distances, d_prototypes)
 
     def initialize(
@@ -301,9 +301,12 @@ class EPNetRecognizer(FewShotRecognizer):
         census = Census(self.max_width)
         for eg in get_examples():
             census.add(eg)
+        if isinstance(labels, str):
+            raise ValueError(Errors.EP002.format(name=self.name, label=labels))
         labels = list(census.labels if labels is None else labels)
         for label in labels:
             self._check_label(label)
+        self._check_known(census.labels, {*labels, *self.labels})
         if not labels and not self.labels:
             raise ValueError(Errors.EP001.format(name=self.name))
         census.report(self.name)
@@ -317,13 +320,20 @@ class EPNetRecognizer(FewShotRecognizer):
         if get_table_size(self.model) is None:
             raise ValueError(Errors.EP006.format(name=self.name))
 
-    def _check_known(self, golds: list[Gold]) -> None:
-        unknown = {ent.label_ for gold in golds for ent in gold.ents} - {*self.labels}
+    def _check_known(self, labels: Iterable[str], known: Iterable[str]) -> None:
+        unknown = {*labels} - {*known}
         if unknown:
             raise ValueError(
                 Errors.EP003.format(
                     name=self.name,
                     unknown=", ".join(sorted(unknown)),
-                    labels=", ".join(self.labels),
+                    labels=", ".join(known),
                 )
             )
+
+
+def _check(setting: str, value: Any, is_valid: bool, expected: str) -> None:
+    if not is_valid:
+        raise ValueError(
+            Errors.EP009.format(setting=setting, value=value, expected=expected)
+        )

@@ -1,7 +1,8 @@
 """What every few-shot recogniser does around its model."""
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
+from copy import deepcopy
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ class FewShotRecognizer(TrainablePipe):
     """Owns the labels and their prototypes, writes entities, saves and loads."""
 
     cfg: dict[str, Any]
+    model: Model
 
     def __init__(
         self, vocab: Vocab, model: Model, name: str, *, scorer: Callable | None, **cfg
@@ -135,9 +137,12 @@ class FewShotRecognizer(TrainablePipe):
         predicted, _ = split_by_overlap(predicted, blocked)
         existing = list(doc.ents)
         if self.cfg["overwrite_ents"]:
+            confirmed = set(map(_get_key, predicted)) & set(map(_get_key, existing))
+            predicted = [span for span in predicted if _get_key(span) not in confirmed]
             existing, replaced = split_by_overlap(existing, _get_tokens(predicted))
             if replaced:
-                self._write_group(doc, f"{self.spans_key}_replaced", replaced)
+                key = f"{self.spans_key}_replaced"
+                self._write_group(doc, key, [*doc.spans.get(key, []), *replaced])
         else:
             predicted, _ = split_by_overlap(predicted, _get_tokens(existing))
         doc.set_ents(
@@ -154,8 +159,7 @@ class FewShotRecognizer(TrainablePipe):
         exclude (Iterable[str]): Names of serialization fields to exclude.
         RETURNS (FewShotRecognizer): The loaded component.
         """
-        with self._unchanged_on_failure():
-            return super().from_bytes(bytes_data, exclude=exclude)
+        return self._load(partial(super().from_bytes, bytes_data, exclude=exclude))
 
     def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()):
         """Load the component from disk.
@@ -164,28 +168,30 @@ class FewShotRecognizer(TrainablePipe):
         exclude (Iterable[str]): Names of serialization fields to exclude.
         RETURNS (FewShotRecognizer): The loaded component.
         """
-        with self._unchanged_on_failure():
-            return super().from_disk(path, exclude=exclude)
+        return self._load(partial(super().from_disk, path, exclude=exclude))
 
-    @contextmanager
-    def _unchanged_on_failure(self) -> Iterator[None]:
-        cfg = self.cfg
-        shims = [shim for node in self.model.walk() for shim in node.shims]
-        states = [dict(vars(shim)) for shim in shims]
+    def _load(self, load: Callable[[], Any]):
+        """Load all or nothing."""
+        model, cfg = self.model, self.cfg
         self.cfg = dict(cfg)
         try:
-            yield
+            if get_table_size(model) is not None:
+                # There are weights to lose, so try it on a copy first.
+                self.model = deepcopy(model)
+                load()
+                self._check_rows()
+                self.model = model
+            load()
             self._check_rows()
         except Exception as err:
-            self.cfg = cfg
-            for shim, state in zip(shims, states, strict=True):
-                vars(shim).update(state)
+            self.model, self.cfg = model, cfg
             if isinstance(err, OSError):
                 raise
             reason = " ".join(str(err).split()) or type(err).__name__
             raise ValueError(
                 Errors.EP007.format(name=self.name, reason=reason)
             ) from err
+        return self
 
     def _check_rows(self) -> None:
         size = get_table_size(self.model)
@@ -196,3 +202,7 @@ class FewShotRecognizer(TrainablePipe):
 
 def _get_tokens(spans: list[Span]) -> set[int]:
     return {i for span in spans for i in range(span.start, span.end)}
+
+
+def _get_key(span: Span) -> tuple[int, int, int]:
+    return span.start, span.end, span.label

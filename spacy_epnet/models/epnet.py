@@ -13,6 +13,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Literal
 
+import numpy
 from spacy.tokens import Doc
 from thinc.api import Model, get_torch_default_device
 from thinc.types import Floats2d
@@ -49,7 +50,7 @@ def build_epnet_model(
     similarity (str): "euclidean" for squared distances, "cosine" to compare
         directions only.
     learn_rate_scale (float): Learning rate of the model's own weights, which begin
-        at random, as a multiple of the pipeline's.
+        at random, as a multiple of the pipeline's. For the Adam optimizer.
     """
     sizes = {
         "max_width": max_width,
@@ -77,7 +78,12 @@ def build_epnet_model(
         normalize=similarity == "cosine",
     )
     encoder = build_encoder(tok2vec)
-    head = build_head(make_network, n_prototypes, learn_rate_scale)
+    head = build_head(
+        make_network,
+        n_prototypes=n_prototypes,
+        learn_rate_scale=learn_rate_scale,
+        similarity=similarity,
+    )
     return Model(
         "epnet",
         forward,
@@ -120,7 +126,8 @@ def grow_prototypes(model: Model, n_prototypes: int) -> Model:
     """Give the table as many rows as asked for, if it has fewer."""
     size = get_table_size(model)
     if size is not None and size < n_prototypes:
-        model.get_ref("head").shims[0]._model.grow(n_prototypes)
+        shim: Any = model.get_ref("head").shims[0]
+        shim.grow(n_prototypes)
     return model
 
 
@@ -145,7 +152,12 @@ def encoder_forward(
     model: Model[list[Doc], TokenVectors], docs: list[Doc], is_train: bool
 ) -> tuple[TokenVectors, Callable[[TokenVectors], list[Doc]]]:
     vectors, backprop_vectors = model.layers[0](docs, is_train)
-    lengths = model.ops.asarray1i([len(doc_vectors) for doc_vectors in vectors])
+    lengths: Any = numpy.asarray(
+        [len(doc_vectors) for doc_vectors in vectors], dtype="i"
+    )
+    for doc, length in zip(docs, lengths.tolist(), strict=True):
+        if len(doc) != length:
+            raise ValueError(Errors.EP013.format(tokens=len(doc), vectors=length))
     # The vectors of an empty doc may have no width, so they can't be joined in.
     xp: Any = model.ops.xp
     tokens = xp.concatenate([v for v in vectors if len(v)])

@@ -6,26 +6,25 @@ from typing import Any
 
 from thinc.api import ArgsKwargs, Model, Optimizer, PyTorchShim, torch2xp, xp2torch
 from thinc.layers.pytorchwrapper import forward
+from thinc.shims import Shim
 
 from ..types import HeadInput, HeadOutput, TokenVectors
 
 
 def build_head(
-    make_network: Callable, n_prototypes: int, learn_rate_scale: float
+    make_network: Callable,
+    *,
+    n_prototypes: int,
+    learn_rate_scale: float,
+    similarity: str,
 ) -> Model[HeadInput, HeadOutput]:
     """Wrap a network that is made when the width of the tokens is known.
 
     make_network (Callable): Makes the network from `token_width` and `n_prototypes`.
     n_prototypes (int): Prototypes to begin with.
     learn_rate_scale (float): Multiple of the optimizer's learning rate.
+    similarity (str): What the weights are for.
     """
-
-    def init(model: Model, X: Any = None, Y: Any = None) -> None:
-        tokens, _, _ = X
-        model.shims[0]._model = make_network(
-            token_width=tokens.shape[1], n_prototypes=n_prototypes
-        )
-
     return Model(
         "epnet_head",
         forward,
@@ -34,24 +33,61 @@ def build_head(
             "convert_inputs": convert_inputs,
             "convert_outputs": convert_outputs,
             "dropout_rate": 0.0,
+            "n_prototypes": n_prototypes,
         },
-        shims=[NetworkShim(make_network, learn_rate_scale)],
+        shims=[NetworkShim(make_network, learn_rate_scale, {"similarity": similarity})],
+    )
+
+
+def init(model: Model[HeadInput, HeadOutput], X: Any = None, Y: Any = None) -> None:
+    tokens, _, _ = X
+    shim: Any = model.shims[0]
+    shim._model = shim.make_network(
+        token_width=tokens.shape[1], n_prototypes=model.attrs["n_prototypes"]
     )
 
 
 class NetworkShim(PyTorchShim):
-    """Saves its network as safetensors, and makes it anew when loading."""
+    """Saves its network as safetensors, and makes it anew when loading.
 
-    def __init__(self, make_network: Callable, learn_rate_scale: float):
+    make_network (Callable): Makes the network from `token_width` and `n_prototypes`.
+    learn_rate_scale (float): Multiple of the optimizer's learning rate.
+    config (Dict[str, Any]): What weights must have been trained with to be loaded.
+    """
+
+    def __init__(
+        self,
+        make_network: Callable,
+        learn_rate_scale: float,
+        config: dict[str, Any],
+    ):
         super().__init__(
             None,
+            config,
             serialize_model=_to_bytes,
             deserialize_model=partial(_from_bytes, make_network),
         )
+        self.make_network = make_network
         self.learn_rate_scale = learn_rate_scale
 
     def finish_update(self, optimizer: Optimizer) -> None:
         super().finish_update(partial(optimizer, lr_scale=self.learn_rate_scale))  # type: ignore[arg-type]
+
+    def from_bytes(self, bytes_data: bytes) -> "NetworkShim":
+        config = self.cfg
+        super().from_bytes(bytes_data)
+        if self.cfg != config:
+            raise ValueError(f"the weights are for {self.cfg}, not {config}")
+        return self
+
+    def grow(self, n_prototypes: int) -> None:
+        """Add prototypes until there are `n_prototypes`."""
+        self._model.grow(n_prototypes)
+        # The optimizer keeps its moments by this number. Those of the smaller table
+        # don't fit any more.
+        with Shim.global_id_lock:
+            Shim.global_id += 1
+            self.id = Shim.global_id
 
 
 def _to_bytes(network) -> bytes:

@@ -6,7 +6,8 @@ import torch
 from spacy_transformers.data_classes import HFObjects
 from spacy_transformers.layers import TransformerModel
 from spacy_transformers.layers.hf_shim import HFShim
-from thinc.api import ArgsKwargs
+from thinc.api import ArgsKwargs, get_torch_default_device
+from thinc.util import convert_recursive, is_torch_array
 
 
 def use_mixed_precision(
@@ -16,7 +17,7 @@ def use_mixed_precision(
     objects = HFObjects(
         None, None, None, model._init_tokenizer_config, model._init_transformer_config
     )
-    on_cuda = torch.cuda.is_available()
+    on_cuda = get_torch_default_device().type == "cuda"
     model.layers[0].shims[0] = MixedPrecisionShim(
         objects,
         mixed_precision=on_cuda,
@@ -36,7 +37,7 @@ class MixedPrecisionShim(HFShim):
         with torch.autocast("cpu", torch.bfloat16, enabled=use_bfloat16):
             outputs, backprop = super().begin_update(inputs)
         for name, value in outputs.items():
-            outputs[name] = value.float()
+            outputs[name] = convert_recursive(is_torch_array, torch.Tensor.float, value)
         return outputs, backprop
 
 
@@ -45,5 +46,6 @@ def has_bfloat16() -> bool:
 
     Others emulate it, at a fraction of the speed of float32.
     """
-    capabilities = torch.cpu.get_capabilities()
-    return bool(capabilities.get("amx_bf16") or capabilities.get("avx512_bf16"))
+    get_capabilities = getattr(torch.cpu, "get_capabilities", dict)  # recent PyTorch
+    capabilities: dict[str, Any] = get_capabilities()
+    return any(capabilities.get(key) for key in ("amx_bf16", "avx512_bf16", "bf16"))

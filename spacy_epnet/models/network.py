@@ -7,8 +7,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-# The worker processes of nlp.pipe inherit PyTorch's thread pool without its threads
-# and would wait for them forever. Each works alone instead.
+# A forked process, such as a worker of nlp.pipe, inherits PyTorch's thread pool
+# without its threads and would wait for them forever. It works alone instead.
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=lambda: torch.set_num_threads(1))
 
@@ -64,7 +64,7 @@ class SpanPrototypeNetwork(nn.Module):
 
         tokens (Tensor): (T, d2) The batch's token vectors.
         starts (Tensor): (M,) First token of each span.
-        widths (Tensor): (M,) Tokens of each span, ascending.
+        widths (Tensor): (M,) Tokens of each span.
         rows (Tensor): (R,) The prototypes in use.
         RETURNS (Tuple[Tensor, Tensor]): (M, R) Squared distances, and (P, d1) all
             prototypes, so that a loss can be put on both.
@@ -92,22 +92,25 @@ class SpanPrototypeNetwork(nn.Module):
 def pool_spans(tokens: Tensor, starts: Tensor, widths: Tensor) -> Tensor:
     """Take the maximum over each span's tokens.
 
-    The maximum over width w is the one over w - 1, compared with the token that
-    comes in: one pass over the batch for each width, and no padding.
+    Maxima over 1, 2, 4, 8 ... tokens are made for the whole batch, each from the
+    ones before. Any span is covered by two of them that overlap.
 
     tokens (Tensor): (T, d2) The batch's token vectors.
     starts (Tensor): (M,) First token of each span.
-    widths (Tensor): (M,) Tokens of each span, ascending.
+    widths (Tensor): (M,) Tokens of each span.
     RETURNS (Tensor): (M, d2) The pooled spans.
     """
-    counts = torch.bincount(widths)[1:].tolist()
-    pooled = []
-    maxima = tokens
-    for reach, of_width in enumerate(starts.split(counts)):
-        if reach:
-            maxima = torch.maximum(maxima[:-1], tokens[reach:])
-        pooled.append(maxima[of_width])
-    return torch.cat(pooled) if pooled else tokens[:0]
+    powers = torch.frexp(widths.float()).exponent.long() - 1
+    maxima = [tokens]
+    offsets = [0]
+    for power in range(int(powers.max()) if len(powers) else 0):
+        last = maxima[-1]
+        offsets.append(offsets[-1] + len(last))
+        reach = 1 << power
+        maxima.append(torch.maximum(last[:-reach], last[reach:]))
+    table = torch.cat(maxima)
+    first = torch.tensor(offsets, device=starts.device)[powers] + starts
+    return torch.maximum(table[first], table[first + widths - (1 << powers)])
 
 
 def square_distances(points: Tensor, centres: Tensor) -> Tensor:

@@ -26,7 +26,8 @@ def build_transformer_model(
     It is spacy-transformers' own model with two differences: mixed precision is
     also for CPUs that compute in bfloat16, and is left out where the machine has
     nothing to gain from it; and an encoder that isn't there is reported with what
-    to do about it. Predictions are made in full precision except on CUDA.
+    to do about it. Predictions are made in full precision except on CUDA. A layer
+    that takes a listener's place trains in full precision.
 
     name (str): A folder, or the name of a model on the hub.
     get_spans (Callable[[List[Doc]], List[List[Span]]]): How long docs are cut.
@@ -42,21 +43,27 @@ def build_transformer_model(
     model = TransformerModel(name, get_spans, tokenizer_config, transformer_config)
     if mixed_precision:
         use_mixed_precision(model, grad_scaler_config or {})
-    load_encoder = model.init
-    replace_listener_cfg = model.attrs["replace_listener_cfg"]
-
-    def init(model: Model, X: Any = None, Y: Any = None) -> None:
-        if _is_path(name) and not Path(name).is_dir():
-            raise ValueError(Errors.EP010.format(path=name))
-        load_encoder(model, X, Y)
-
-    def to_full_precision(transformer: dict, listener: dict) -> dict:
-        # The layer that takes the listener's place knows CUDA only.
-        return {**replace_listener_cfg(transformer, listener), "mixed_precision": False}
-
     model.init = init
-    model.attrs["replace_listener_cfg"] = to_full_precision
+    model.attrs["replace_listener_cfg"] = replace_listener_cfg
     return model
+
+
+def init(model: Model, X: Any = None, Y: Any = None) -> None:
+    from spacy_transformers.layers.transformer_model import init as load_encoder
+
+    name = model.attrs["name"]
+    is_loaded = model.attrs["has_transformer"]
+    if not is_loaded and _is_path(name) and not Path(name).expanduser().is_dir():
+        raise ValueError(Errors.EP010.format(path=name))
+    load_encoder(model, X, Y)  # type: ignore[arg-type]
+
+
+def replace_listener_cfg(transformer: dict, listener: dict) -> dict:
+    from spacy_transformers.layers._util import replace_listener_cfg
+
+    # The layer that takes the listener's place would train in half precision on CUDA
+    # machines only, and would fail on their CPUs.
+    return {**replace_listener_cfg(transformer, listener), "mixed_precision": False}
 
 
 def _is_path(name: str) -> bool:
