@@ -1,3 +1,5 @@
+from pathlib import Path
+
 from spacy.errors import ErrorsWithCodes
 
 
@@ -58,6 +60,32 @@ class Errors(metaclass=ErrorsWithCodes):
         "for {vectors}. A component after the transformer has merged or split "
         "tokens. Put it before the transformer."
     )
+    EP014 = "{place}: {reason}"
+    EP015 = (
+        "Can't tell the format of {path}: {reason}. Name it with --format, one of: "
+        "{formats}."
+    )
+    EP016 = "There is no type group called '{name}'. There are: {groups}."
+    EP017 = "Can't rename '{value}'. Write OLD=NEW, for example --rename PER=PERSON."
+
+
+class CorpusError(ValueError):
+    """Something wrong with a corpus, and where.
+
+    path (Path): The file.
+    reason (str): What is wrong.
+    line (Optional[int]): The line, from 1.
+    """
+
+    def __init__(self, path: Path, reason: str, line: int | None = None):
+        self.path = path
+        self.reason = reason
+        self.line = line
+        place = str(path) if line is None else f"{path}, line {line}"
+        super().__init__(Errors.EP014.format(place=place, reason=reason))
+
+    def __reduce__(self):
+        return type(self), (self.path, self.reason, self.line)
 
 
 class Warnings(metaclass=ErrorsWithCodes):

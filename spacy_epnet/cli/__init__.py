@@ -3,9 +3,17 @@
 from spacy.cli._util import app
 
 from ._app import epnet_cli
+from .convert import convert_cli
 from .encoder import encoder_cli
 from .recognize import recognize_cli
+from .sample import sample_cli
 
 app.add_typer(epnet_cli)
 
-__all__ = ["encoder_cli", "epnet_cli", "recognize_cli"]
+__all__ = [
+    "convert_cli",
+    "encoder_cli",
+    "epnet_cli",
+    "recognize_cli",
+    "sample_cli",
+]

@@ -1,0 +1,198 @@
+from pathlib import Path
+from typing import Annotated, Literal
+
+import srsly
+import typer
+from wasabi import msg
+
+from ..corpora.convert import SHARD_SIZE, convert
+from ..corpora.files import write_whole
+from ..corpora.formats import FORMATS
+from ..corpora.report import Report
+from ..corpora.surgery import TypeSurgery, read_groups, resolve_types
+from ..errors import CorpusError, Errors
+from ._app import epnet_cli
+
+SHOWN_ERRORS = 10
+
+
+@epnet_cli.command("convert")
+def convert_cli(
+    inputs: Annotated[list[Path], typer.Argument(help="Files or folders to convert")],
+    output: Annotated[
+        Path, typer.Argument(help="Corpus to write, such as train.spacy")
+    ],
+    format: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            "-f",
+            help=f"One of: {', '.join(FORMATS)}. Detected by default",
+        ),
+    ] = None,
+    columns: Annotated[
+        str,
+        typer.Option(
+            help="Columns of the word and the tag, from 0, or from -1 at the end"
+        ),
+    ] = "0,-1",
+    separator: Annotated[
+        str | None,
+        typer.Option(
+            help="Between columns: tab, space or a character. Detected by default"
+        ),
+    ] = None,
+    docs: Annotated[
+        bool,
+        typer.Option(
+            "--docs", help="Make one doc of each document, not of each sentence"
+        ),
+    ] = False,
+    types: Annotated[
+        str | None,
+        typer.Option(
+            help="Types to keep, with commas, or @GROUP. The others become None"
+        ),
+    ] = None,
+    drop_types: Annotated[
+        str | None,
+        typer.Option(help="Types that become None, with commas, or @GROUP"),
+    ] = None,
+    rename: Annotated[
+        list[str] | None,
+        typer.Option(help="OLD=NEW, a new name for a type. Can be given several times"),
+    ] = None,
+    groups: Annotated[
+        Path | None,
+        typer.Option(
+            help="YAML file with named groups of types, such as configs/groups.yml"
+        ),
+    ] = None,
+    lang: Annotated[
+        str, typer.Option(help="Language, to tokenize running text")
+    ] = "en",
+    max_width: Annotated[
+        int, typer.Option(help="Count entities that are longer than this many tokens")
+    ] = 10,
+    on_error: Annotated[
+        Literal["stop", "skip"],
+        typer.Option(
+            help="Whether to stop at broken data, or to leave it out and go on"
+        ),
+    ] = "stop",
+    hold_out: Annotated[
+        Path | None, typer.Option(help="Second corpus, for docs that are held out")
+    ] = None,
+    hold_out_share: Annotated[
+        float,
+        typer.Option(help="Share of the docs that is held out", min=0.01, max=0.5),
+    ] = 0.1,
+    report: Annotated[
+        Path | None, typer.Option(help="JSON file for the summary")
+    ] = None,
+    shard_size: Annotated[
+        int,
+        typer.Option(
+            help="Docs in a file. A larger corpus becomes a folder of files", min=1
+        ),
+    ] = SHARD_SIZE,
+) -> None:
+    """
+    Convert corpora to spaCy's binary format: column files in IOB1, BIO, BIOES or IO,
+    CoNLL-2003, WNUT-17, OntoNotes 5 as CoNLL-2012 folders, I2B2-2014 XML, Few-NERD,
+    JSON Lines of Prodigy, Doccano or Label Studio, and existing .spacy files, each
+    also as gzip.
+
+    Example: spacy epnet convert wnut17train.conll corpus/train.spacy
+
+    Example: spacy epnet convert ontonotes/ train.spacy --groups groups.yml --types @A
+    """
+    if format is not None and format not in FORMATS:
+        msg.fail(
+            f"Unknown format '{format}'", f"Available: {', '.join(FORMATS)}", exits=1
+        )
+    errors: list[CorpusError] = []
+    try:
+        surgery = make_surgery(types, drop_types, rename or [], groups)
+        result = convert(
+            inputs,
+            output,
+            format=format,
+            columns=read_columns_option(columns),
+            separator={"tab": "\t", "space": " "}.get(separator or "", separator),
+            surgery=surgery,
+            keep_docs=docs,
+            lang=lang,
+            max_width=max_width,
+            on_error=errors.append if on_error == "skip" else None,
+            hold_out=hold_out,
+            hold_out_share=hold_out_share,
+            shard_size=shard_size,
+            show_progress=True,
+        )
+        if report is not None:
+            with write_whole(report) as path:
+                srsly.write_json(path, result.to_dict())
+    except (ValueError, OSError) as err:
+        msg.fail("Nothing was converted", str(err), exits=1)
+    show_report(result)
+    for error in errors[:SHOWN_ERRORS]:
+        msg.warn("Left out", str(error))
+    if len(errors) > SHOWN_ERRORS:
+        msg.warn(f"And {len(errors) - SHOWN_ERRORS} more were left out")
+    if surgery.unseen:
+        msg.warn("Types that were named but never met", ", ".join(surgery.unseen))
+    places = str(output) if hold_out is None else f"{output} and {hold_out}"
+    msg.good(f"Wrote {result.docs} docs", places)
+
+
+def make_surgery(
+    types: str | None, drop_types: str | None, rename: list[str], groups: Path | None
+) -> TypeSurgery:
+    """Read what is to happen to the types from the options."""
+    by_group = {} if groups is None else read_groups(groups)
+    kept = None if types is None else resolve_types(types.split(","), by_group)
+    dropped = resolve_types(drop_types.split(","), by_group) if drop_types else []
+    names = {}
+    for value in rename:
+        old, equals, new = value.partition("=")
+        if not (old and equals and new):
+            raise ValueError(Errors.EP017.format(value=value))
+        names[old] = new
+    return TypeSurgery(kept, dropped, names)
+
+
+def read_columns_option(value: str) -> tuple[int, int]:
+    """Read the two numbers of the columns."""
+    try:
+        word, tag = (int(part) for part in value.split(","))
+    except ValueError:
+        raise ValueError(
+            Errors.EP009.format(
+                setting="columns", value=value, expected="two numbers, such as 0,-1"
+            )
+        ) from None
+    return word, tag
+
+
+def show_report(report: Report) -> None:
+    """Print what was found."""
+    facts = report.to_dict()
+    share = f"{facts['too_long']} ({facts['too_long_percent']:.2f} %)"
+    rows = [
+        ("files", facts["files"]),
+        ("docs", facts["docs"]),
+        ("tokens", facts["tokens"]),
+        ("entities", facts["entities"]),
+        (f"longer than {facts['max_width']} tokens", share),
+        ("duplicate docs", facts["duplicate_docs"]),
+        ("left out because of errors", facts["skipped_errors"]),
+        *report.notes.items(),
+    ]
+    msg.table(rows, aligns=("l", "r"))
+    per_type = facts["entities_per_type"].items()
+    if per_type:
+        msg.table(list(per_type), header=("type", "entities"), aligns=("l", "r"))
+    if report.dropped:
+        dropped = list(report.dropped.most_common())
+        msg.table(dropped, header=("made None", "entities"), aligns=("l", "r"))

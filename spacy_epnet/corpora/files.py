@@ -1,0 +1,134 @@
+"""Files as they come: plain or packed, in any state."""
+
+import gzip
+import io
+import os
+import shutil
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import IO, TypeAlias
+
+from ..errors import CorpusError
+
+Progress: TypeAlias = Callable[[int], object]
+GZIP_MAGIC = b"\x1f\x8b"
+BOM = "\ufeff"
+
+
+def list_files(inputs: Iterable[Path], pattern: str = "*") -> list[Path]:
+    """The files meant by paths: each file, and what lies in each folder.
+
+    inputs (Iterable[Path]): Files and folders.
+    pattern (str): Which files of a folder are meant.
+    RETURNS (List[Path]): The files, those of a folder in the order of their names.
+    """
+    files = []
+    for path in inputs:
+        if not path.exists():
+            raise CorpusError(path, "there is no such file or folder")
+        if path.is_dir():
+            found = sorted(
+                file
+                for file in path.rglob(pattern)
+                if file.is_file() and not file.name.startswith(".")
+            )
+            if not found:
+                raise CorpusError(path, f"the folder has no files like {pattern}")
+            files += found
+        else:
+            files.append(path)
+    return files
+
+
+class _CountedFile(io.FileIO):
+    """Tells how much has been read."""
+
+    def __init__(self, path: Path, progress: Progress):
+        super().__init__(path)
+        self.progress = progress
+
+    def readinto(self, buffer) -> int | None:
+        count = super().readinto(buffer)
+        self.progress(count or 0)
+        return count
+
+
+@contextmanager
+def open_binary(path: Path, progress: Progress = lambda count: None) -> Iterator[IO]:
+    """Open a file, unpacked if it is packed.
+
+    path (Path): The file.
+    progress (Callable[[int], object]): Called with the bytes read from the disk.
+    YIELDS (IO): The file.
+    """
+    try:
+        with io.BufferedReader(_CountedFile(path, progress)) as file:
+            if file.peek(2)[:2] == GZIP_MAGIC:
+                with gzip.open(file) as unpacked:
+                    yield unpacked  # type: ignore[misc]
+            else:
+                yield file
+    except (EOFError, zlib.error, gzip.BadGzipFile) as err:
+        raise CorpusError(path, f"the gzip file is damaged: {err}") from err
+    except OSError as err:
+        raise CorpusError(path, f"can't be read: {err.strerror or err}") from err
+
+
+def read_lines(
+    path: Path, progress: Progress, on_error: Callable[[CorpusError], None]
+) -> Iterator[tuple[int, str | None]]:
+    """The lines of a text file, without what ends them.
+
+    path (Path): The file.
+    progress (Callable[[int], object]): Called with the bytes read from the disk.
+    on_error (Callable[[CorpusError], None]): Told of lines that aren't UTF-8.
+    YIELDS (Tuple[int, Optional[str]]): The number of the line, from 1, and the line,
+        or None if it can't be decoded.
+    """
+    with open_binary(path, progress) as file:
+        for number, data in enumerate(file, 1):
+            try:
+                line = decode(data, path, number).rstrip("\r\n")
+            except CorpusError as err:
+                on_error(err)
+                yield number, None
+            else:
+                yield number, line.removeprefix(BOM) if number == 1 else line
+
+
+def read_text(path: Path, progress: Progress) -> str:
+    """The whole of a text file."""
+    with open_binary(path, progress) as file:
+        return decode(file.read(), path, None).removeprefix(BOM)
+
+
+def decode(data: bytes, path: Path, line: int | None) -> str:
+    try:
+        return data.decode("utf8")
+    except UnicodeDecodeError as err:
+        if line is None:
+            line = data.count(b"\n", 0, err.start) + 1
+        raise CorpusError(path, f"not UTF-8: {err.reason}", line) from err
+
+
+@contextmanager
+def write_whole(output: Path) -> Iterator[Path]:
+    """Make a file or folder that is there whole or not at all.
+
+    output (Path): Where it is to be.
+    YIELDS (Path): Where to write it. It is moved to its place when all went well.
+    """
+    output.parent.mkdir(parents=True, exist_ok=True)
+    work = Path(mkdtemp(dir=output.parent, prefix=f".{output.name}-"))
+    try:
+        yield work / output.name
+        if output.is_dir():
+            shutil.rmtree(output)
+        elif (work / output.name).is_dir():
+            output.unlink(missing_ok=True)
+        os.replace(work / output.name, output)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)

@@ -1,0 +1,109 @@
+"""One token a line, with its tag in a column, as most corpora are published."""
+
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+from ...errors import CorpusError
+from ..documents import Reading, Sentence, TokenDocument
+from ..files import read_lines
+from ..tags import Scheme, TagError, detect_scheme, read_tags
+
+DOCSTART = "-DOCSTART-"
+SAMPLE_SIZE = 5000  # sentences that decide about the scheme
+SEVERAL = "rows with several annotations, of which the first was taken"
+
+
+class Block(NamedTuple):
+    """A sentence as it stands in the file."""
+
+    words: list[str]
+    tags: list[str]
+    first_line: int
+    begins_document: bool
+
+
+def read_columns(
+    path: Path, reading: Reading, *, scheme: Scheme | None = None
+) -> Iterator[TokenDocument]:
+    """Read a column file.
+
+    path (Path): The file.
+    reading (Reading): How to read it.
+    scheme (Optional[Scheme]): The scheme of its tags. Found out by default.
+    YIELDS (TokenDocument): The documents. Where the file doesn't mark any, each
+        sentence is one.
+    """
+    if scheme is None:
+        look = Reading(lambda error: None, columns=reading.columns)
+        look.separator = reading.separator
+        sample = islice(_read_blocks(path, look), SAMPLE_SIZE)
+        scheme = detect_scheme(block.tags for block in sample)
+    sentences: list[Sentence] = []
+    has_documents = False
+    for block in _read_blocks(path, reading):
+        has_documents |= block.begins_document
+        if sentences and (block.begins_document or not has_documents):
+            yield TokenDocument(sentences)
+            sentences = []
+        try:
+            entities = read_tags(block.tags, scheme)
+        except TagError as err:
+            reason = f"{err} (tags are read as {scheme.upper()})"
+            line = block.first_line + err.index
+            reading.on_error(CorpusError(path, reason, line))
+        else:
+            sentences.append(Sentence(block.words, entities))
+    if sentences:
+        yield TokenDocument(sentences)
+
+
+def _read_blocks(path: Path, reading: Reading) -> Iterator[Block]:
+    """The sentences of a file, in each of which every row has what is asked for."""
+    word_column, tag_column = reading.columns
+    # A word and a tag at least, and as many as the numbers of the columns ask for.
+    n_columns = max(2, *(i + 1 if i >= 0 else -i for i in reading.columns))
+    separator = reading.separator
+    words: list[str] = []
+    tags: list[str] = []
+    first_line = 1
+    is_broken = begins_document = False
+    for number, line in read_lines(path, reading.progress, reading.on_error):
+        if line is None:
+            is_broken = True
+            continue
+        if not line.strip(" \t"):
+            if words and not is_broken:
+                yield Block(words, tags, first_line, begins_document)
+                begins_document = False
+            words, tags, is_broken = [], [], False
+            continue
+        if separator is None:
+            separator = "\t" if "\t" in line else " "
+        cells = line.split(separator)
+        if separator == " ":
+            cells = [cell for cell in cells if cell]
+        if cells[0] == DOCSTART:
+            begins_document = True
+            continue
+        if not words:
+            first_line = number
+        if len(cells) < n_columns:
+            reason = f"the row has {len(cells)} columns, but {n_columns} are needed"
+            reading.on_error(CorpusError(path, reason, number))
+            is_broken = True
+            continue
+        word, tag = cells[word_column], cells[tag_column]
+        if not word or not tag:
+            empty = "tag" if word else "word"
+            reading.on_error(CorpusError(path, f"the {empty} is empty", number))
+            is_broken = True
+            continue
+        if "," in tag:
+            tag = tag.partition(",")[0]
+            reading.notes[SEVERAL] += 1
+        words.append(word)
+        tags.append(tag)
+    if words and not is_broken:
+        yield Block(words, tags, first_line, begins_document)

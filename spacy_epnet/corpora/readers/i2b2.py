@@ -1,0 +1,79 @@
+"""I2B2-2014: XML with a text and the entities in it by character."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from xml.parsers import expat
+
+from ...errors import CorpusError
+from ..documents import Reading, TextDocument
+from ..files import open_binary
+
+TEXT, TAGS = "TEXT", "TAGS"
+
+
+class _Refused(Exception):
+    """XML that could make its reader fetch files or fill the memory."""
+
+
+def read_i2b2(path: Path, reading: Reading) -> Iterator[TextDocument]:
+    """Read a file of the 2014 de-identification task.
+
+    path (Path): The file.
+    reading (Reading): How to read it.
+    YIELDS (TextDocument): Its one document. The type of an entity is the TYPE of its
+        tag, such as DOCTOR, and not the tag's name, such as NAME.
+    """
+    with open_binary(path, reading.progress) as file:
+        data = file.read()
+    text: list[str] = []
+    tags: list[tuple[int, dict[str, str]]] = []
+    inside: list[str] = []
+    parser = expat.ParserCreate()
+
+    def start(name: str, attributes: dict[str, str]) -> None:
+        if inside and inside[-1] == TAGS:
+            tags.append((parser.CurrentLineNumber, attributes))
+        inside.append(name)
+
+    def refuse(*args) -> None:
+        raise _Refused("it declares a document type or entities, which isn't allowed")
+
+    parser.StartElementHandler = start
+    parser.EndElementHandler = lambda name: inside.pop()
+    parser.CharacterDataHandler = lambda part: (
+        text.append(part) if inside[-1] == TEXT else None
+    )
+    parser.StartDoctypeDeclHandler = refuse
+    parser.EntityDeclHandler = refuse
+    try:
+        parser.Parse(data, True)
+        yield _make_document(path, "".join(text), tags, reading)
+    except _Refused as err:
+        line = parser.CurrentLineNumber
+        reading.on_error(CorpusError(path, f"refused: {err}", line))
+    except expat.ExpatError as err:
+        reason = f"malformed XML: {expat.ErrorString(err.code)}"
+        reading.on_error(CorpusError(path, reason, err.lineno))
+    except CorpusError as err:
+        reading.on_error(err)
+
+
+def _make_document(
+    path: Path, text: str, tags: list[tuple[int, dict[str, str]]], reading: Reading
+) -> TextDocument:
+    if not text:
+        raise CorpusError(path, "there is no TEXT")
+    spans = []
+    for line, attributes in tags:
+        try:
+            start, end = int(attributes["start"]), int(attributes["end"])
+            label = attributes["TYPE"]
+        except (KeyError, ValueError) as err:
+            reason = f"a tag without a proper start, end and TYPE: {err}"
+            raise CorpusError(path, reason, line) from err
+        quoted = attributes.get("text")
+        if quoted is not None and text[start:end].split() != quoted.split():
+            reason = f"the text from {start} to {end} is {text[start:end]!r}"
+            raise CorpusError(path, f"{reason}, and not {quoted!r}", line)
+        spans.append((start, end, label))
+    return TextDocument(text, spans, {"file": path.name})

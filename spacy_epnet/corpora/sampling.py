@@ -1,0 +1,132 @@
+"""Support sets by greedy sampling, as the published ones were made."""
+
+import hashlib
+import random
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import srsly
+from spacy.tokens import Doc, DocBin
+from spacy.vocab import Vocab
+
+from ..errors import CorpusError
+from .convert import ATTRS
+from .files import list_files, write_whole
+
+
+def sample_greedily(
+    mentions: Sequence[Counter[str]], shots: int, seed: int
+) -> list[int]:
+    """Draw sentences until every type has been seen often enough.
+
+    Types that are in fewer sentences come first. Sentences are drawn without
+    replacement from those that have the type, and all their entities count.
+
+    mentions (Sequence[Counter[str]]): The entities of each sentence by type.
+    shots (int): How many mentions of each type are wanted.
+    seed (int): Decides what is drawn.
+    RETURNS (List[int]): Indices of the sentences, in the order they were drawn.
+    """
+    rng = random.Random(seed)
+    spread = Counter(label for counts in mentions for label in counts)
+    drawn: dict[int, None] = {}  # a set that keeps the order
+    found: Counter[str] = Counter()
+    for label in sorted(spread, key=lambda label: (spread[label], label)):
+        pool = [
+            i for i, counts in enumerate(mentions) if label in counts and i not in drawn
+        ]
+        while found[label] < shots and pool:
+            i = pool.pop(rng.randrange(len(pool)))
+            drawn[i] = None
+            found.update(mentions[i])
+    return list(drawn)
+
+
+def count_mentions(doc: Doc) -> Counter[str]:
+    """The entities of a doc by type."""
+    return Counter(ent.label_ for ent in doc.ents)
+
+
+class Corpus:
+    """A corpus to sample from.
+
+    path (Path): A `.spacy` file, or a folder of them.
+    """
+
+    def __init__(self, path: Path):
+        self.path = path
+        self.files = list_files([path], "*.spacy")
+        self.docs: list[Doc] = []
+        vocab = Vocab()
+        digest = hashlib.sha256()
+        for file in self.files:
+            data = file.read_bytes()
+            digest.update(data)
+            try:
+                self.docs += DocBin().from_bytes(data).get_docs(vocab)
+            except Exception as err:
+                raise CorpusError(file, f"not a DocBin: {err}") from err
+        self.hash = digest.hexdigest()
+        self.mentions = [count_mentions(doc) for doc in self.docs]
+        self.totals: Counter[str] = sum(self.mentions, Counter())
+
+    def describe(self, indices: list[int], **settings: Any) -> dict[str, Any]:
+        """What makes a support set repeatable: where it is from and what is in it.
+
+        indices (List[int]): The sentences of the set.
+        **settings: How they were chosen.
+        RETURNS (Dict[str, Any]): The manifest.
+        """
+        counts: Counter[str] = sum((self.mentions[i] for i in indices), Counter())
+        return {
+            "corpus": self.path.name,
+            "corpus_sha256": self.hash,
+            "corpus_sentences": len(self.docs),
+            **settings,
+            "sentences": len(indices),
+            "indices": indices,
+            "counts": dict(sorted(counts.items())),
+        }
+
+    def write_support(self, indices: list[int], output: Path, manifest: dict) -> None:
+        """Write a support set, and its manifest beside it.
+
+        indices (List[int]): The sentences of the set.
+        output (Path): The `.spacy` file. The manifest has `.json` instead.
+        manifest (dict): The manifest.
+        """
+        support = DocBin(attrs=ATTRS, docs=[self.docs[i] for i in indices])
+        with write_whole(output) as path:
+            support.to_disk(path)
+        with write_whole(output.with_suffix(".json")) as path:
+            srsly.write_json(path, manifest)
+
+    def read_indices(self, path: Path) -> list[int]:
+        """Read which sentences a support set has.
+
+        path (Path): A manifest, a JSON list, or a text with one index a line.
+        RETURNS (List[int]): The indices, all of which the corpus has.
+        """
+        try:
+            content = srsly.json_loads(path.read_text(encoding="utf8"))
+        except OSError as err:
+            raise CorpusError(path, f"can't be read: {err.strerror}") from err
+        except ValueError:
+            content = path.read_text(encoding="utf8").split()
+        if isinstance(content, dict):
+            known = content.get("corpus_sha256", self.hash)
+            if known != self.hash:
+                reason = f"it is about another corpus than {self.path}, or another"
+                raise CorpusError(path, f"{reason} conversion of it")
+            content = content.get("indices")
+        try:
+            indices = [int(value) for value in content]  # type: ignore[union-attr]
+        except (TypeError, ValueError) as err:
+            raise CorpusError(path, f"it has no list of indices: {err}") from err
+        wrong = [i for i in indices if not 0 <= i < len(self.docs)]
+        if wrong or len(set(indices)) < len(indices):
+            reason = f"indices must differ and lie between 0 and {len(self.docs) - 1}"
+            raise CorpusError(path, f"{reason}: {wrong or 'one is there twice'}")
+        return indices

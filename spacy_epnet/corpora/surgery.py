@@ -1,0 +1,90 @@
+"""Which types of a corpus are kept, and under which names."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import srsly
+
+from ..errors import CorpusError, Errors
+from .tags import Entity
+
+GROUP_MARK = "@"
+
+
+class TypeSurgery:
+    """Keeps, drops and renames types. What is dropped becomes None.
+
+    types (Optional[Iterable[str]]): The types to keep. All by default.
+    drop_types (Iterable[str]): Types to drop.
+    rename (Mapping[str, str]): New names of types. The other two settings are about
+        the names in the file.
+    """
+
+    def __init__(
+        self,
+        types: Iterable[str] | None = None,
+        drop_types: Iterable[str] = (),
+        rename: Mapping[str, str] | None = None,
+    ):
+        self.types = None if types is None else set(types)
+        self.drop_types = set(drop_types)
+        self.rename = dict(rename or {})
+        self.seen: Counter[str] = Counter()
+        self.dropped: Counter[str] = Counter()
+
+    def apply(self, entities: Iterable[Entity]) -> list[Entity]:
+        """The entities that are kept, under their new names."""
+        kept = []
+        for start, end, label in entities:
+            self.seen[label] += 1
+            is_wanted = self.types is None or label in self.types
+            if is_wanted and label not in self.drop_types:
+                kept.append((start, end, self.rename.get(label, label)))
+            else:
+                self.dropped[label] += 1
+        return kept
+
+    @property
+    def unseen(self) -> list[str]:
+        """RETURNS (List[str]): Types that were named but never met."""
+        named = {*(self.types or ()), *self.drop_types, *self.rename}
+        return sorted(named - set(self.seen))
+
+
+def read_groups(path: Path) -> dict[str, list[str]]:
+    """Read named groups of types from a YAML file.
+
+    path (Path): The file: the name of each group, and a list of its types.
+    RETURNS (Dict[str, List[str]]): The types of each group.
+    """
+    try:
+        groups = srsly.read_yaml(path)
+    except Exception as err:
+        raise CorpusError(path, f"can't be read as YAML: {err}") from err
+    if not isinstance(groups, dict) or not all(
+        isinstance(types, list) for types in groups.values()
+    ):
+        raise CorpusError(path, "it must have a list of types for each group")
+    return {str(name): [str(t) for t in types] for name, types in groups.items()}
+
+
+def resolve_types(
+    names: Iterable[str], groups: Mapping[str, Iterable[str]]
+) -> list[str]:
+    """Put the types of a group in the place of its name.
+
+    names (Iterable[str]): Types, and groups with an @ before their names.
+    groups (Mapping[str, Iterable[str]]): The types of each group.
+    RETURNS (List[str]): The types.
+    """
+    types: list[str] = []
+    for name in names:
+        if not name.startswith(GROUP_MARK):
+            types.append(name)
+        elif name[1:] in groups:
+            types += groups[name[1:]]
+        else:
+            known = ", ".join(groups) or "none, because no --groups file was given"
+            raise ValueError(Errors.EP016.format(name=name[1:], groups=known))
+    return types

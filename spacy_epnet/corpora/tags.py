@@ -1,0 +1,136 @@
+"""Tag sequences and the entities they stand for."""
+
+from collections.abc import Iterable, Sequence
+from typing import Literal, TypeAlias
+
+Scheme: TypeAlias = Literal["bio", "iob1", "bioes", "io"]
+Entity: TypeAlias = tuple[int, int, str]  # first token, token after the last, type
+
+OUTSIDE = "O"
+PREFIXES: dict[str, str] = {"bio": "BI", "iob1": "BI", "bioes": "BIESLU"}
+SINGLE, LAST = "SU", "EL"  # BIOES and BILUO have different letters for the same
+
+
+class TagError(ValueError):
+    """A sequence that isn't one of its scheme.
+
+    index (int): The tag at which that shows.
+    """
+
+    def __init__(self, index: int, message: str):
+        super().__init__(message)
+        self.index = index
+
+
+def read_tags(tags: Sequence[str], scheme: Scheme) -> list[Entity]:
+    """Find the entities of a sentence.
+
+    tags (Sequence[str]): One tag for each token.
+    scheme (Scheme): "bio" if every entity begins with B-, "iob1" if only one right
+        after another of its type does, "bioes" if last and single tokens are marked
+        as well, "io" if tags are bare types and a run of equal tags is one entity.
+    RETURNS (List[Entity]): The entities.
+    """
+    if scheme == "io":
+        return _read_runs(tags)
+    read = _read_bioes if scheme == "bioes" else _read_bio
+    return read(tags, scheme)
+
+
+def _read_runs(tags: Sequence[str]) -> list[Entity]:
+    entities = []
+    start = 0
+    for i in range(1, len(tags) + 1):
+        if i == len(tags) or tags[i] != tags[start]:
+            if tags[start] != OUTSIDE:
+                entities.append((start, i, tags[start]))
+            start = i
+    return entities
+
+
+def _read_bio(tags: Sequence[str], scheme: Scheme) -> list[Entity]:
+    entities: list[Entity] = []
+    start, label = 0, ""
+    for i, tag in enumerate(tags):
+        if tag == OUTSIDE:
+            prefix, new = "", ""
+        else:
+            prefix, new = split_tag(tag, i, scheme)
+        continues = prefix == "I" and new == label
+        if prefix == "I" and not continues and scheme == "bio":
+            raise TagError(i, f"{tag} doesn't continue an entity of its type")
+        if label and not continues:
+            entities.append((start, i, label))
+        if not continues:
+            start, label = i, new
+    if label:
+        entities.append((start, len(tags), label))
+    return entities
+
+
+def _read_bioes(tags: Sequence[str], scheme: Scheme) -> list[Entity]:
+    entities: list[Entity] = []
+    start, label = 0, ""
+    for i, tag in enumerate(tags):
+        prefix, new = ("", "") if tag == OUTSIDE else split_tag(tag, i, scheme)
+        begins = prefix in ("", "B", *SINGLE)
+        if begins and label:
+            raise TagError(i, f"{tag} comes before the entity {label} has ended")
+        if not begins and new != label:
+            raise TagError(i, f"{tag} doesn't continue an entity of its type")
+        if begins:
+            start, label = i, new
+        if prefix and prefix in SINGLE + LAST:
+            entities.append((start, i + 1, label))
+            label = ""
+    if label:
+        raise TagError(len(tags) - 1, f"the entity {label} has no end")
+    return entities
+
+
+def split_tag(tag: str, index: int, scheme: Scheme) -> tuple[str, str]:
+    """Part a tag into its prefix and its type."""
+    prefix, separator, label = tag[:1], tag[1:2], tag[2:]
+    if prefix not in PREFIXES[scheme] or separator not in ("-", "_") or not label:
+        expected = ", ".join(f"{letter}-TYPE" for letter in PREFIXES[scheme])
+        raise TagError(index, f"{tag!r} is none of O, {expected}")
+    return prefix, label
+
+
+def write_tags(length: int, entities: Iterable[Entity]) -> list[str]:
+    """The BIO tags of a sentence.
+
+    length (int): How many tokens it has.
+    entities (Iterable[Entity]): Its entities.
+    RETURNS (List[str]): One tag for each token.
+    """
+    tags = [OUTSIDE] * length
+    for start, end, label in entities:
+        tags[start:end] = [f"B-{label}", *[f"I-{label}"] * (end - start - 1)]
+    return tags
+
+
+def detect_scheme(sentences: Iterable[Sequence[str]]) -> Scheme:
+    """Tell from sentences which scheme their tags are in.
+
+    sentences (Iterable[Sequence[str]]): The tags of each sentence.
+    RETURNS (Scheme): The scheme that all of them fit. BIO if the tags of none
+        decide it.
+    """
+    prefixes = set()
+    marks_begin = continues_nothing = False
+    for tags in sentences:
+        previous = OUTSIDE
+        for tag in tags:
+            if tag != OUTSIDE:
+                has_prefix = tag[1:2] == "-" and tag[0] in "BIESLU"
+                prefixes.add(tag[0] if has_prefix else "")
+                follows_own = previous[2:] == tag[2:] and previous != OUTSIDE
+                marks_begin |= tag[0] == "B" and not follows_own
+                continues_nothing |= tag[0] == "I" and not follows_own
+            previous = tag
+    if "" in prefixes and len(prefixes) == 1:
+        return "io"
+    if prefixes & set(SINGLE + LAST):
+        return "bioes"
+    return "iob1" if continues_nothing and not marks_begin else "bio"

@@ -1,0 +1,277 @@
+"""What happens around the readers: types, errors, shards, the command."""
+
+import errno
+import gzip
+import json
+
+import pytest
+import spacy
+import srsly
+from spacy.cli._util import app
+from spacy.tokens import DocBin
+from spacy.training import Corpus
+from spacy.vocab import Vocab
+from typer.testing import CliRunner
+
+import spacy_epnet.cli
+from spacy_epnet.corpora import files as corpus_files
+from spacy_epnet.corpora.convert import convert
+from spacy_epnet.corpora.surgery import TypeSurgery, read_groups, resolve_types
+from spacy_epnet.errors import CorpusError
+
+from .conftest import ROOT
+
+assert spacy_epnet.cli.convert_cli
+
+ROWS = "Ada\tB-PER\nleft\tO\nRio\tB-LOC\n\nAcme\tB-ORG\n"
+
+
+@pytest.fixture
+def source(tmp_path):
+    path = tmp_path / "input.txt"
+    path.write_text(ROWS, encoding="utf8")
+    return path
+
+
+def run(*args, code=0):
+    result = CliRunner().invoke(app, ["epnet", *map(str, args)], env={"COLUMNS": "300"})
+    assert result.exit_code == code, f"{result.output}\n{result.exception!r}"
+    return " ".join(result.output.split())
+
+
+def read(path):
+    return list(DocBin().from_disk(path).get_docs(Vocab()))
+
+
+def get_labels(path):
+    return [[ent.label_ for ent in doc.ents] for doc in read(path)]
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({}, [["PER", "LOC"], ["ORG"]]),
+        ({"types": ["PER", "ORG"]}, [["PER"], ["ORG"]]),
+        ({"drop_types": ["PER", "ORG"]}, [["LOC"], []]),
+        ({"rename": {"PER": "PERSON"}}, [["PERSON", "LOC"], ["ORG"]]),
+        ({"types": ["PER"], "rename": {"PER": "X", "ORG": "Y"}}, [["X"], []]),
+    ],
+)
+def test_types_are_kept_dropped_and_renamed(source, tmp_path, settings, expected):
+    output = tmp_path / "out.spacy"
+    surgery = TypeSurgery(**settings)
+    report = convert([source], output, surgery=surgery)
+    assert get_labels(output) == expected
+    assert sum(report.dropped.values()) == 3 - sum(map(len, expected))
+    assert all(doc.has_annotation("ENT_IOB") for doc in read(output))
+
+
+def test_groups_stand_for_their_types():
+    groups = read_groups(ROOT / "configs" / "groups.yml")
+    assert {name: len(types) for name, types in groups.items()} == {
+        "A": 6,
+        "B": 6,
+        "C": 6,
+    }
+    assert len({label for types in groups.values() for label in types}) == 18
+    assert resolve_types(["@B", "X"], groups) == [*groups["B"], "X"]
+    with pytest.raises(ValueError, match=r"\[EP016\].*'D'.*A, B, C"):
+        resolve_types(["@D"], groups)
+
+
+def test_several_files_and_folders_give_one_output(source, tmp_path):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    for name in ("b.txt", "a.txt.gz", ".hidden"):
+        data = ROWS.replace("Ada", name).encode()
+        (folder / name).write_bytes(gzip.compress(data) if "gz" in name else data)
+    output = tmp_path / "out.spacy"
+    report = convert([source, folder], output)
+    assert (report.files, report.docs) == (3, 6)
+    assert [doc[0].text for doc in read(output)][::2] == ["Ada", "a.txt.gz", "b.txt"]
+
+
+def test_large_corpora_become_folders_that_spacy_reads(source, tmp_path):
+    source.write_text("\n".join(ROWS.replace("Ada", f"w{i}") for i in range(25)))
+    output = tmp_path / "out.spacy"
+    convert([source], output, shard_size=20)
+    assert sorted(path.name for path in output.iterdir()) == [
+        "00000.spacy",
+        "00001.spacy",
+        "00002.spacy",
+    ]
+    nlp = spacy.blank("en")
+    assert [eg.x[0].text for eg in Corpus(output)(nlp)][::2] == [
+        f"w{i}" for i in range(25)
+    ]
+    convert([source], output, shard_size=100)
+    assert output.is_file()
+    convert([source], output, shard_size=20)
+    assert output.is_dir()
+
+
+def test_a_share_of_the_docs_can_be_held_out(source, tmp_path):
+    source.write_text("\n".join(f"w{i}\tO\n" for i in range(25)))
+    output, held = tmp_path / "train.spacy", tmp_path / "dev.spacy"
+    run("convert", source, output, "--hold-out", held, "--hold-out-share", 0.2)
+    words = [[doc[0].text for doc in read(path)] for path in (output, held)]
+    assert words[1] == ["w4", "w9", "w14", "w19", "w24"]
+    assert sorted(words[0] + words[1]) == sorted(f"w{i}" for i in range(25))
+
+
+def write_i2b2(text="<TEXT>Ada left</TEXT>", head="", tag=""):
+    return (
+        f'<?xml version="1.0"?>{head}\n<deIdi2b2>\n{text}<TAGS>{tag}</TAGS></deIdi2b2>'
+    )
+
+
+BOMB = '<!DOCTYPE x [<!ENTITY a "aa"><!ENTITY b "&a;&a;&a;">]>'
+EXTERNAL = '<!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/passwd">]>'
+TAG = '<NAME start="0" end="3" text="Bob" TYPE="X"/>'
+BAD = {
+    "wrong column": ("a.txt", "Ada\tB-PER\nleft\n", 2, "1 columns"),
+    "i after o": ("a.txt", "Ada\tB-PER\n\nleft\tO\nx\tI-PER\n", 4, "I-PER"),
+    "unknown prefix": ("a.txt", "Ada\tB-PER\nx\tQ-PER\n", 2, "Q-PER"),
+    "empty word": ("a.txt", "Ada\tB-PER\n\tO\n", 2, "word is empty"),
+    "gzip": ("a.txt.gz", gzip.compress(ROWS.encode() * 99)[:-20], None, "gzip"),
+    "utf8": ("a.txt", b"Ada\tB-PER\n\xff\xfe\tO\n", 2, "UTF-8"),
+    "empty": ("a.txt", "", None, "empty"),
+    "blank": ("a.txt", "\n\n", None, "empty"),
+    "no sentences": ("a.jsonl", "", None, "no sentences"),
+    "xml": ("a.xml", write_i2b2("<TEXT>Ada"), 3, "malformed XML"),
+    "bomb": ("a.xml", write_i2b2("<TEXT>&b;</TEXT>", BOMB), 1, "refused"),
+    "external": ("a.xml", write_i2b2("<TEXT>&a;</TEXT>", EXTERNAL), 1, "refused"),
+    "xml utf8": ("a.xml", b"<deIdi2b2><TEXT>\xff</TEXT></deIdi2b2>", 1, "malformed"),
+    "no text": ("a.xml", write_i2b2(""), None, "no TEXT"),
+    "offsets": ("a.xml", write_i2b2(tag=TAG), 3, "'Ada', and not 'Bob'"),
+    "tag": ("a.xml", write_i2b2(tag="<NAME end='3'/>"), 3, "start"),
+    "json": ("a.jsonl", '{"text": "x"}\n{"text": ', 2, "malformed JSON"),
+    "json array": ("a.json", '[{"text": "x"},', None, "malformed JSON"),
+    "json text": ("a.jsonl", '{"spans": []}', 1, "missing"),
+    "json span": ("a.jsonl", '{"text": "x", "spans": [{"start": 0}]}', 1, "span"),
+    "json kind": ("a.jsonl", "{}\n[1]", 1, "missing"),
+    "episode": (
+        "a.jsonl",
+        json.dumps({"support": {"word": [["a"]], "label": [["O", "O"]]}, "query": {}}),
+        1,
+        "1 words but 2 labels",
+    ),
+    "bracket": ("a_gold_conll", "x 0 0 a NN * - - - s *) * -\n", 1, "isn't open"),
+    "open": ("a_gold_conll", "x 0 0 a NN * - - - s (A* * -\n", 1, "isn't closed"),
+    "conll": ("a_gold_conll", "x 0 0 a\n", 1, "4 columns"),
+    "name": ("a_gold_conll", "x 0 0 a NN * - - - s A* * -\n", 1, "brackets"),
+    "docbin": ("a.spacy", b"nothing", None, "DocBin"),
+}
+
+
+@pytest.mark.parametrize(("name", "content", "line", "reason"), BAD.values(), ids=BAD)
+def test_bad_input_is_told_with_its_place(tmp_path, name, content, line, reason):
+    path = tmp_path / "in" / name
+    path.parent.mkdir()
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    output = tmp_path / "out" / "x.spacy"
+    with pytest.raises(CorpusError) as info:
+        convert([path], output)
+    assert info.value.path == path
+    assert info.value.line == line
+    assert reason in str(info.value)
+    assert str(path) in str(info.value)
+    assert list(output.parent.iterdir()) == []
+
+
+@pytest.mark.parametrize(("name", "content", "line", "reason"), BAD.values(), ids=BAD)
+def test_bad_input_can_be_skipped(source, tmp_path, name, content, line, reason):
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    errors = []
+    report = convert([source, path], tmp_path / "x.spacy", on_error=errors.append)
+    assert report.skipped == len(errors) == (0 if "no sentences" in reason else 1) or (
+        name == "a.jsonl" and len(errors) == 2
+    )
+    assert report.docs >= 2
+
+
+def test_what_comes_after_skipped_data_is_taken(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"a\tO\n\nb\tI-X\n\n\xff\tO\nc\tO\n\nd\tB-X\n\ne\n\nf\tO\n")
+    errors = []
+    convert([path], tmp_path / "x.spacy", on_error=errors.append, format="bio")
+    assert [error.line for error in errors] == [3, 5, 10]
+    assert [doc.text.strip() for doc in read(tmp_path / "x.spacy")] == ["a", "d", "f"]
+
+
+def test_missing_and_unreadable_files(source, tmp_path, monkeypatch):
+    with pytest.raises(CorpusError, match="no such file"):
+        convert([tmp_path / "nowhere"], tmp_path / "x.spacy")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(CorpusError, match="no files"):
+        convert([tmp_path / "empty"], tmp_path / "x.spacy")
+
+    def refuse(*args):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(corpus_files, "_CountedFile", refuse)
+    with pytest.raises(CorpusError, match=r"input\.txt: can't be read: Permission"):
+        convert([source], tmp_path / "x.spacy")
+
+
+def test_no_free_disk_keeps_the_output_that_was_there(source, tmp_path, monkeypatch):
+    output = tmp_path / "out" / "x.spacy"
+    convert([source], output)
+    before = output.read_bytes()
+
+    def fill_up(self, path):
+        path.write_bytes(b"half")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(DocBin, "to_disk", fill_up)
+    assert "No space left" in run("convert", source, output, code=1)
+    assert output.read_bytes() == before
+    assert [path.name for path in output.parent.iterdir()] == ["x.spacy"]
+
+
+def test_command_prints_and_saves_a_summary(source, tmp_path):
+    output, report = tmp_path / "x.spacy", tmp_path / "report.json"
+    long = "".join(f"w{i}\t{'BI'[i > 0]}-PER\n" for i in range(11))
+    source.write_text(f"{ROWS}\n{ROWS}\n{long}")
+    text = run("convert", source, output, "--report", report, "--rename", "PER=PERSON")
+    facts = srsly.read_json(report)
+    assert facts["entities_per_type"]["PERSON"] == 3
+    assert facts["too_long"] == 1
+    for expected in ("PERSON", "duplicate docs", "longer than 10 tokens", "(14.29 %)"):
+        assert expected in text
+
+
+def test_command_applies_groups(source, tmp_path):
+    output = tmp_path / "x.spacy"
+    groups = tmp_path / "groups.yml"
+    groups.write_text("G: [PER, LOC]\n")
+    text = run("convert", source, output, "--groups", groups, "--drop-types", "@G,FOO")
+    assert get_labels(output) == [[], ["ORG"]]
+    assert "never met" in text
+    assert "FOO" in text
+
+
+@pytest.mark.parametrize(
+    ("args", "reason"),
+    [
+        (["--format", "xyz"], "Unknown format"),
+        (["--columns", "1"], "EP009"),
+        (["--columns", "5,6"], "7 are needed"),
+        (["--rename", "A"], "EP017"),
+        (["--types", "@A"], "EP016"),
+        (["--groups", "nowhere.yml"], "nowhere.yml"),
+        (["--format", "bioes"], "read as BIOES"),
+    ],
+)
+def test_command_says_what_is_wrong(source, tmp_path, args, reason):
+    output = tmp_path / "out" / "x.spacy"
+    assert reason in run("convert", source, output, *args, code=1)
+    assert not output.exists()
+
+
+def test_command_goes_on_after_errors(source, tmp_path):
+    source.write_text(ROWS + "\nx\n" * 12)
+    text = run("convert", source, tmp_path / "x.spacy", "--on-error", "skip")
+    assert "input.txt, line" in text
+    assert "And 2 more" in text

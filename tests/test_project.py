@@ -1,0 +1,95 @@
+"""The spaCy project that ties the commands together."""
+
+import shutil
+
+import pytest
+import srsly
+from spacy.tokens import DocBin
+from spacy.vocab import Vocab
+from weasel.cli.document import project_document
+from weasel.cli.run import project_run
+from weasel.util import load_project_config
+
+from .conftest import ROOT
+from .test_readers import CONLL2012
+
+
+@pytest.fixture
+def project(tmp_path):
+    """A copy of what the project's commands need."""
+    folder = tmp_path / "project"
+    for name in ("configs", "assets/demo"):
+        shutil.copytree(ROOT / name, folder / name)
+    for name in ("project.yml", "README.md"):
+        shutil.copy(ROOT / name, folder / name)
+    return folder
+
+
+def read(path):
+    return list(DocBin().from_disk(path).get_docs(Vocab()))
+
+
+def get_labels(path):
+    return {ent.label_ for doc in read(path) for ent in doc.ents}
+
+
+def test_every_step_of_a_workflow_is_a_command(project):
+    config = load_project_config(project)
+    commands = {command["name"]: command for command in config["commands"]}
+    for steps in config["workflows"].values():
+        assert set(steps) <= set(commands)
+        made = set()
+        for step in steps:
+            own = [d for d in commands[step].get("deps", []) if d.startswith("corpus/")]
+            assert set(own) <= made
+            made.update(commands[step].get("outputs", []))
+    for asset in config["assets"]:
+        assert asset["description"]
+
+
+def test_readme_has_the_projects_own_documentation(project):
+    before = (project / "README.md").read_text(encoding="utf8")
+    project_document(project, project / "README.md")
+    assert (project / "README.md").read_text(encoding="utf8") == before
+
+
+def test_demo_corpus_is_converted_and_sampled_once(project, capfd):
+    for command in ("convert", "sample"):
+        project_run(project, command)
+    assert len(read(project / "corpus/demo/source-train.spacy")) == 400
+    folder = project / "corpus/demo/support-5"
+    assert len(list(folder.glob("set-?.spacy"))) == 5
+    manifest = srsly.read_json(project / "corpus/demo/support-5/set-0.json")
+    assert min(manifest["counts"].values()) >= 5
+    capfd.readouterr()
+    for command in ("convert", "sample"):
+        project_run(project, command)
+    assert capfd.readouterr().out.count("nothing changed") == 2
+    project_run(project, "clean")
+    assert not (project / "corpus").exists()
+
+
+def test_tag_set_extension_parts_the_types(project):
+    for part in ("train", "development", "test"):
+        folder = project / "assets/corpora/ontonotes" / part
+        folder.mkdir(parents=True)
+        (folder / "a.v4_gold_conll").write_text(CONLL2012)
+    project_run(project, "convert-extension", overrides={"vars.group": "C"})
+    corpus = project / "corpus/ontonotes-C"
+    assert get_labels(corpus / "train.spacy") == {"ORG", "GPE"}
+    assert get_labels(corpus / "held-out.spacy") == {"ORG", "GPE"}
+    assert get_labels(corpus / "dev.spacy") == {"DATE"}
+    assert get_labels(corpus / "test.spacy") == {"DATE"}
+    assert len(read(corpus / "test.spacy")) == 3
+
+
+def test_corpora_can_lie_anywhere(project, tmp_path):
+    folder = tmp_path / "elsewhere" / "mine"
+    folder.mkdir(parents=True)
+    for name in ("dev.txt", "test.txt"):
+        (folder / name).write_text("Ada\tB-PER\n\nnobody\tO\n")
+    overrides = {"vars.corpora": "../elsewhere", "vars.corpus": "mine"}
+    for command in ("convert-target", "sample-target"):
+        project_run(project, command, overrides={**overrides, "vars.shots": 1})
+    assert len(read(project / "corpus/mine/test.spacy")) == 2
+    assert len(read(project / "corpus/mine/support-1/set-0.spacy")) == 1
