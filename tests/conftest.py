@@ -19,6 +19,18 @@ TEMPLATES = [
     ["Nobody was there ."],
 ]
 
+# A layer of spaCy's own, for tests that need no transformer.
+SMALL_TOK2VEC = {
+    "@architectures": "spacy.HashEmbedCNN.v2",
+    "width": 16,
+    "depth": 1,
+    "embed_size": 100,
+    "window_size": 1,
+    "maxout_pieces": 2,
+    "subword_features": True,
+    "pretrained_vectors": None,
+}
+
 
 @pytest.fixture(autouse=True)
 def _seed():

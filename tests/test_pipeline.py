@@ -10,7 +10,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.util import load_model_from_config
 
-from .conftest import get_ents, train
+from .conftest import SMALL_TOK2VEC, get_ents, train
 
 
 def get_scores(doc, key="epnet_ner"):
@@ -180,17 +180,7 @@ def test_others_learn_from_docs_that_teach_this_component_nothing(
 
 def test_works_on_a_tok2vec_of_spacys_own(examples):
     nlp = spacy.blank("en")
-    tok2vec = {
-        "@architectures": "spacy.HashEmbedCNN.v2",
-        "width": 16,
-        "depth": 1,
-        "embed_size": 100,
-        "window_size": 1,
-        "maxout_pieces": 2,
-        "subword_features": True,
-        "pretrained_vectors": None,
-    }
-    nlp.add_pipe("epnet_ner", config={"model": {"tok2vec": tok2vec}})
+    nlp.add_pipe("epnet_ner", config={"model": {"tok2vec": SMALL_TOK2VEC}})
     nlp.initialize(lambda: examples)
     train(nlp, examples)
     assert nlp.evaluate(examples)["ents_f"] >= 0.95

@@ -8,7 +8,7 @@ import spacy
 import srsly
 from spacy.util import load_model_from_config
 
-from .conftest import get_ents
+from .conftest import SMALL_TOK2VEC, get_ents
 
 
 def read_scores(nlp, texts):
@@ -187,17 +187,7 @@ def test_weights_for_another_similarity_are_refused(make_nlp, pipe_bytes):
 def test_layers_of_the_component_itself_stay_unchanged_too(examples):
     def make_pipe():
         nlp = spacy.blank("en")
-        tok2vec = {
-            "@architectures": "spacy.HashEmbedCNN.v2",
-            "width": 8,
-            "depth": 1,
-            "embed_size": 50,
-            "window_size": 1,
-            "maxout_pieces": 2,
-            "subword_features": True,
-            "pretrained_vectors": None,
-        }
-        pipe = nlp.add_pipe("epnet_ner", config={"model": {"tok2vec": tok2vec}})
+        pipe = nlp.add_pipe("epnet_ner", config={"model": {"tok2vec": SMALL_TOK2VEC}})
         nlp.initialize(lambda: examples)
         return pipe
 
