@@ -61,10 +61,7 @@ class Errors(metaclass=ErrorsWithCodes):
         "tokens. Put it before the transformer."
     )
     EP014 = "{place}: {reason}"
-    EP015 = (
-        "Can't tell the format of {path}: {reason}. Name it with --format, one of: "
-        "{formats}."
-    )
+    EP015 = "Can't write {path}: the name of a corpus ends in .spacy."
     EP016 = "There is no type group called '{name}'. There are: {groups}."
     EP017 = "Can't rename '{value}'. Write OLD=NEW, for example --rename PER=PERSON."
 

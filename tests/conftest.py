@@ -3,9 +3,12 @@ from pathlib import Path
 
 import pytest
 import spacy
-from spacy.tokens import Doc
+from spacy.tokens import Doc, DocBin
 from spacy.training import Example
 from spacy.util import fix_random_seed, load_config, load_model_from_config
+from spacy.vocab import Vocab
+
+from spacy_epnet.corpora.convert import convert
 
 ROOT = Path(__file__).parent.parent
 SOURCE_CONFIG = ROOT / "configs" / "source.cfg"
@@ -169,3 +172,20 @@ def trained(_trained_bytes):
 
 def get_ents(doc):
     return [(ent.start, ent.end, ent.label_) for ent in doc.ents]
+
+
+@pytest.fixture
+def convert_text(tmp_path):
+    """Convert a text, and give the docs and the report."""
+
+    def run(content, name="input.txt", **settings):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        data = content if isinstance(content, bytes) else content.encode("utf8")
+        path.write_bytes(data)
+        output = tmp_path / "out" / "output.spacy"
+        report = convert([path], output, **settings)
+        docs = DocBin(store_user_data=True).from_disk(output).get_docs(Vocab())
+        return list(docs), report
+
+    return run

@@ -116,6 +116,9 @@ def test_a_share_of_the_docs_can_be_held_out(source, tmp_path):
     run("convert", source, output, "--hold-out", held, "--hold-out-share", 0.2)
     words = [[doc[0].text for doc in read(path)] for path in (output, held)]
     assert words[1] == ["w4", "w9", "w14", "w19", "w24"]
+    run("convert", source, output, "--hold-out", held, "--hold-out-share", 0.4)
+    assert (len(read(output)), len(read(held))) == (15, 10)
+    run("convert", source, output, "--hold-out", held, "--hold-out-share", 0.2)
     assert sorted(words[0] + words[1]) == sorted(f"w{i}" for i in range(25))
 
 
@@ -137,7 +140,25 @@ BAD = {
     "utf8": ("a.txt", b"Ada\tB-PER\n\xff\xfe\tO\n", 2, "UTF-8"),
     "empty": ("a.txt", "", None, "empty"),
     "blank": ("a.txt", "\n\n", None, "empty"),
-    "no sentences": ("a.jsonl", "", None, "no sentences"),
+    "empty json": ("a.jsonl", "", None, "empty"),
+    "prose": ("a.txt", "Hello world\nfull of words\n", None, "none is O"),
+    "pos tags": ("a.txt", "EU NNP\nrejects VBZ\n", None, "none is O"),
+    "unknown format": ("a.txt", "Hello\n", None, "--format"),
+    "encoding": ("a.xml", '<?xml version="1.0" encoding="foo"?><a/>', 1, "encoding"),
+    "surrogate": ("a.jsonl", '{"text": "x"}\n{"text": "\\ud83d"}', 2, "surrogate"),
+    "numbers": (
+        "a.jsonl",
+        '{"support": {"word": [[1]], "label": [["O"]]}, "query": {}}',
+        1,
+        "isn't a word",
+    ),
+    "json label": ("a.jsonl", '{"text": "x", "label": "POS"}', 1, "not a span"),
+    "quoted": (
+        "a.jsonl",
+        '{"text": "xy", "spans": [{"start": 0, "end": 1, "label": "X", "text": "y"}]}',
+        1,
+        "isn't where",
+    ),
     "xml": ("a.xml", write_i2b2("<TEXT>Ada"), 3, "malformed XML"),
     "bomb": ("a.xml", write_i2b2("<TEXT>&b;</TEXT>", BOMB), 1, "refused"),
     "external": ("a.xml", write_i2b2("<TEXT>&a;</TEXT>", EXTERNAL), 1, "refused"),
@@ -185,9 +206,8 @@ def test_bad_input_can_be_skipped(source, tmp_path, name, content, line, reason)
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     errors = []
     report = convert([source, path], tmp_path / "x.spacy", on_error=errors.append)
-    assert report.skipped == len(errors) == (0 if "no sentences" in reason else 1) or (
-        name == "a.jsonl" and len(errors) == 2
-    )
+    assert report.skipped == len(errors) > 0
+    assert errors[0].line == line
     assert report.docs >= 2
 
 
@@ -198,6 +218,42 @@ def test_what_comes_after_skipped_data_is_taken(tmp_path):
     convert([path], tmp_path / "x.spacy", on_error=errors.append, format="bio")
     assert [error.line for error in errors] == [3, 5, 10]
     assert [doc.text.strip() for doc in read(tmp_path / "x.spacy")] == ["a", "d", "f"]
+
+
+def test_a_broken_sentence_is_one_error(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("a\tO\nb\nc\nd\n\ne\tO\n")
+    errors = []
+    report = convert([path], tmp_path / "x.spacy", on_error=errors.append)
+    assert (report.skipped, report.docs) == (1, 1)
+
+
+def test_nothing_but_a_corpus_is_replaced(source, tmp_path):
+    folder = tmp_path / "precious.spacy"
+    folder.mkdir()
+    (folder / "thesis.txt").write_text("years of work")
+    for output in (folder, tmp_path / "precious", source.with_suffix(".txt")):
+        with pytest.raises(ValueError, match=r"\[EP01[45]\]"):
+            convert([source], output)
+    assert (folder / "thesis.txt").read_text() == "years of work"
+    assert source.read_text() == ROWS
+
+
+def test_inputs_and_outputs_are_different(source, tmp_path):
+    corpus = tmp_path / "x.spacy"
+    convert([source], corpus)
+    with pytest.raises(CorpusError, match="used already"):
+        convert([corpus], corpus)
+    with pytest.raises(CorpusError, match="used already"):
+        convert([source], tmp_path / "y.spacy", hold_out=tmp_path / "y.spacy")
+    report = convert([tmp_path], tmp_path / "x.spacy")
+    assert report.files == 1
+
+
+def test_parts_without_docs_are_told(source, tmp_path):
+    with pytest.raises(CorpusError, match="no sentences"):
+        convert([source], tmp_path / "x.spacy", hold_out=tmp_path / "y.spacy")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["input.txt"]
 
 
 def test_missing_and_unreadable_files(source, tmp_path, monkeypatch):
@@ -242,6 +298,16 @@ def test_command_prints_and_saves_a_summary(source, tmp_path):
         assert expected in text
 
 
+def test_a_report_that_cannot_be_written_is_told(source, tmp_path):
+    output, report = tmp_path / "x.spacy", tmp_path / "folder"
+    report.mkdir()
+    (report / "file").touch()
+    text = run("convert", source, output, "--report", report, code=1)
+    assert "Wrote 2 docs" in text
+    assert "report couldn't be written" in text
+    assert output.is_file()
+
+
 def test_command_applies_groups(source, tmp_path):
     output = tmp_path / "x.spacy"
     groups = tmp_path / "groups.yml"
@@ -262,6 +328,8 @@ def test_command_applies_groups(source, tmp_path):
         (["--types", "@A"], "EP016"),
         (["--groups", "nowhere.yml"], "nowhere.yml"),
         (["--format", "bioes"], "read as BIOES"),
+        (["--lang", "qq"], "E048"),
+        (["--on-error", "skip", "--columns", "4,5"], "Left out"),
     ],
 )
 def test_command_says_what_is_wrong(source, tmp_path, args, reason):

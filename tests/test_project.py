@@ -70,7 +70,7 @@ def test_demo_corpus_is_converted_and_sampled_once(project, capfd):
 
 
 def test_tag_set_extension_parts_the_types(project):
-    for part in ("train", "development", "test"):
+    for part in ("train.txt", "dev.txt", "test.txt"):
         folder = project / "assets/corpora/ontonotes" / part
         folder.mkdir(parents=True)
         (folder / "a.v4_gold_conll").write_text(CONLL2012)

@@ -1,6 +1,5 @@
 """Files written in each format, and the entities they must give."""
 
-import gzip
 import json
 
 import pytest
@@ -8,164 +7,19 @@ from spacy.tokens import Doc, DocBin, Span
 from spacy.vocab import Vocab
 
 from spacy_epnet.corpora.convert import convert
-from spacy_epnet.corpora.docs import META_KEY, OVERLAPPING, UNALIGNED
+from spacy_epnet.corpora.docs import OVERLAPPING, UNALIGNED
+from spacy_epnet.corpora.documents import META_KEY
 from spacy_epnet.corpora.formats import detect_format
-from spacy_epnet.corpora.readers.columns import SEVERAL
-from spacy_epnet.corpora.readers.conll2012 import NESTED
-from spacy_epnet.corpora.readers.json_lines import REJECTED
-from spacy_epnet.corpora.tags import write_tags
+from spacy_epnet.corpora.readers.json_lines import REJECTED, SEVERAL_LABELS
+from spacy_epnet.corpora.surgery import TypeSurgery
+
+from .corpus_tools import get_ents, get_words
+from .test_column_files import BIO
 
 
 @pytest.fixture
-def run(tmp_path):
-    """Convert a text, and give the docs and the report."""
-
-    def run(content, name="input.txt", **settings):
-        path = tmp_path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        data = content if isinstance(content, bytes) else content.encode("utf8")
-        path.write_bytes(data)
-        output = tmp_path / "out" / "output.spacy"
-        report = convert([path], output, **settings)
-        docs = DocBin(store_user_data=True).from_disk(output).get_docs(Vocab())
-        return list(docs), report
-
-    return run
-
-
-def get_ents(doc):
-    return [(ent.text, ent.label_) for ent in doc.ents]
-
-
-def get_words(docs):
-    return [[token.text for token in doc] for doc in docs]
-
-
-BIO = """Ada\tB-PER
-Lovelace\tI-PER
-met\tO
-Bob\tB-PER
-
-nobody\tO
-
-in\tO
-Paris\tB-LOC
-"""
-
-
-def test_bio_at_both_ends_of_a_sentence(run):
-    docs, report = run(BIO)
-    assert [get_ents(doc) for doc in docs] == [
-        [("Ada Lovelace", "PER"), ("Bob", "PER")],
-        [],
-        [("Paris", "LOC")],
-    ]
-    assert all(doc.has_annotation("ENT_IOB") for doc in docs)
-    assert all(doc.has_unknown_spaces for doc in docs)
-    assert report.to_dict()["entities_per_type"] == {"PER": 2, "LOC": 1}
-    assert (report.docs, report.tokens) == (3, 7)
-
-
-def test_writing_bio_gives_the_file_back(run):
-    docs, _ = run(BIO)
-    blocks = []
-    for doc in docs:
-        tags = write_tags(len(doc), [(e.start, e.end, e.label_) for e in doc.ents])
-        rows = zip(doc, tags, strict=True)
-        blocks.append("".join(f"{token.text}\t{tag}\n" for token, tag in rows))
-    assert "\n".join(blocks) == BIO
-
-
-def test_adjacent_entities_of_one_type(run):
-    docs, _ = run("a\tB-X\nb\tB-X\nc\tI-X\n")
-    assert get_ents(docs[0]) == [("a", "X"), ("b c", "X")]
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        BIO.replace("\n", "\r\n"),
-        "\ufeff" + BIO,
-        BIO + "\n\n\n",
-        "\n\n" + BIO,
-        BIO.rstrip("\n"),
-        BIO.replace("\t", " "),
-        BIO.replace("\t", "   "),
-        gzip.compress(BIO.encode()),
-    ],
-    ids=[
-        "crlf",
-        "bom",
-        "blank end",
-        "blank start",
-        "no end",
-        "space",
-        "spaces",
-        "gzip",
-    ],
-)
-def test_variations_of_a_column_file_give_the_same(run, content):
-    docs, _ = run(content)
-    assert get_words(docs)[0] == ["Ada", "Lovelace", "met", "Bob"]
-    assert [len(doc.ents) for doc in docs] == [2, 0, 1]
-
-
-def test_odd_tokens_stay_as_they_are(run):
-    words = ["\u00a0", "New\u00a0York", "🎉", "👩‍🚀", "\u2028", "a,b", "#", '"']
-    docs, _ = run("".join(f"{word}\tO\n" for word in words))
-    assert get_words(docs) == [words]
-
-
-CONLL2003 = """-DOCSTART- -X- -X- O
-
-EU NNP B-NP I-ORG
-rejects VBZ B-VP O
-German JJ B-NP I-MISC
-British JJ B-NP B-MISC
-lamb NN I-NP O
-
-Peter NNP B-NP I-PER
-Blackburn NNP I-NP I-PER
-
--DOCSTART- -X- -X- O
-
-BRUSSELS NNP B-NP I-LOC
-1996-08-22 CD I-NP O
-"""
-
-
-def test_conll2003_in_iob1(run):
-    docs, _ = run(CONLL2003)
-    assert [get_ents(doc) for doc in docs] == [
-        [("EU", "ORG"), ("German", "MISC"), ("British", "MISC")],
-        [("Peter Blackburn", "PER")],
-        [("BRUSSELS", "LOC")],
-    ]
-
-
-def test_documents_can_be_kept(run):
-    docs, report = run(CONLL2003, keep_docs=True)
-    assert [len(list(doc.sents)) for doc in docs] == [2, 1]
-    assert [sent.text for sent in docs[0].sents][1].strip() == "Peter Blackburn"
-    assert [get_ents(doc)[-1][0] for doc in docs] == ["Peter Blackburn", "BRUSSELS"]
-    assert (report.docs, report.sentences) == (2, 3)
-
-
-def test_any_columns_and_separator(run):
-    rows = "1|Ada|NNP|B-PER|x\n2|left|VBD|O|y\n"
-    docs, _ = run(rows, columns=(1, 3), separator="|")
-    assert get_ents(docs[0]) == [("Ada", "PER")]
-
-
-def test_io_runs(run):
-    docs, _ = run("a\tX\nb\tX\nc\tY\nd\tO\n")
-    assert get_ents(docs[0]) == [("a b", "X"), ("c", "Y")]
-
-
-def test_wnut_rows_with_several_annotations_are_reported(run):
-    docs, report = run("a\tB-x,B-y\nb\tO\nc\tO,B-y\n", format="wnut17")
-    assert get_ents(docs[0]) == [("a", "x")]
-    assert report.notes[SEVERAL] == 2
+def run(convert_text):
+    return convert_text
 
 
 CONLL2012 = """#begin document (bc/cctv/00/cctv_0000); part 000
@@ -192,7 +46,14 @@ def test_conll2012_brackets(run):
         [("Paris", "GPE")],
         [],
     ]
-    assert report.notes[NESTED] == 1
+    assert report.notes[OVERLAPPING] == 1
+    surgery = TypeSurgery(types=["GPE"])
+    docs, report = run(CONLL2012, name="a.v4_gold_conll", surgery=surgery)
+    assert [get_ents(doc) for doc in docs[:2]] == [
+        [("Hong Kong", "GPE")],
+        [("Paris", "GPE")],
+    ]
+    assert report.notes[OVERLAPPING] == 0
     docs, _ = run(CONLL2012, name="a/cctv_0000.v4_gold_conll", keep_docs=True)
     assert [len(doc) for doc in docs] == [6, 1]
 
@@ -316,10 +177,50 @@ def test_rejected_records_and_overlaps_are_counted(run):
     assert report.notes == {REJECTED: 1, OVERLAPPING: 1, UNALIGNED: 1}
 
 
+def test_unannotated_tasks_are_no_negatives(run):
+    tasks = [
+        {"data": {"text": TEXT}, "annotations": []},
+        {
+            "data": {"text": TEXT},
+            "annotations": [{"was_cancelled": True, "result": []}],
+        },
+        {"data": {"text": TEXT}, "annotations": [{"result": []}]},
+    ]
+    docs, report = run(json.dumps(tasks), name="a.json")
+    assert len(docs) == 1
+    assert report.notes[REJECTED] == 2
+
+
+def test_offsets_of_javascript_are_understood(run):
+    value = {"start": 3, "end": 6, "text": "Ada", "labels": ["PER", "X"]}
+    record = {
+        "data": {"text": "💩 Ada left"},
+        "annotations": [{"result": [{"value": value}]}],
+    }
+    docs, report = run(json.dumps(record), name="a.jsonl")
+    assert get_ents(docs[0]) == [("Ada", "PER")]
+    assert report.notes[SEVERAL_LABELS] == 1
+
+
+def test_wanted_types_are_not_hidden_by_others(run):
+    record = {"text": TEXT, "label": [], "entities": [[0, 3, "A"], [0, 9, "B"]]}
+    settings = {"surgery": TypeSurgery(drop_types=["B"])}
+    docs, report = run(json.dumps(record), name="a.jsonl", **settings)
+    assert get_ents(docs[0]) == [("Ada", "A")]
+    assert report.notes[OVERLAPPING] == 0
+
+
+def test_spans_of_nothing_are_counted(run):
+    record = {"text": "Ada  left", "label": [[3, 5, "A"], [-2, 3, "B"], [5, 5, "C"]]}
+    docs, report = run(json.dumps(record), name="a.jsonl")
+    assert get_ents(docs[0]) == []
+    assert report.notes[UNALIGNED] == 3
+
+
 def test_fewnerd_episodes(run):
     part = {"word": [["Ada", "left"], ["x"]], "label": [["person-other", "O"], ["O"]]}
     episode = {"support": part, "query": part, "types": ["person-other"]}
-    docs, _ = run(f"{json.dumps(episode)}\n{json.dumps(episode)}", name="5_1.jsonl")
+    docs, _ = run(f"{json.dumps(episode)}\n\n{json.dumps(episode)}", name="5_1.jsonl")
     assert len(docs) == 8
     assert get_ents(docs[0]) == [("Ada", "person-other")]
     assert docs[2].user_data[META_KEY] == {"episode": 1, "part": "query"}
@@ -336,10 +237,27 @@ def test_existing_docbins(run):
     assert [token.ent_iob_ for token in docs[0]] == ["B", "O", ""]
 
 
+def test_entities_over_two_sentences_join_them(run):
+    doc = Doc(
+        Vocab(), words=["a", "b", "c", "d"], sent_starts=[True, False, True, True]
+    )
+    doc.set_ents([Span(doc, 1, 3, label="X")])
+    doc.user_data[META_KEY] = {"part": "query"}
+    attrs = ["ENT_IOB", "ENT_TYPE", "SENT_START"]
+    doc_bin = DocBin(docs=[doc], attrs=attrs, store_user_data=True)
+    docs, _ = run(doc_bin.to_bytes(), name="a.spacy")
+    assert get_words(docs) == [["a", "b", "c"], ["d"]]
+    assert get_ents(docs[0]) == [("b c", "X")]
+    assert docs[1].user_data[META_KEY] == {"part": "query"}
+
+
 @pytest.mark.parametrize(
     ("name", "content", "expected"),
     [
         ("a.txt", BIO, "columns"),
+        ("a.txt", "[ O\nx O\n", "columns"),
+        ("a", '[\n  {"text": "x"}]', "jsonl"),
+        ("a", '\ufeff\n { "text": "x"}', "jsonl"),
         ("a.conll.gz", BIO, "columns"),
         ("a", CONLL2012, "conll2012"),
         ("a_gold_conll", "", "conll2012"),

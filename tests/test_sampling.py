@@ -126,12 +126,27 @@ def test_given_indices_reproduce_a_set(corpus, tmp_path, form):
     assert (tmp_path / "a.spacy").read_bytes() == (tmp_path / "b.spacy").read_bytes()
 
 
-@pytest.mark.parametrize("content", ["[1, 99]", "[1, 1]", "[-1]", "x y", "{}", "[[1]]"])
+@pytest.mark.parametrize(
+    "content", ["[1, 99]", "[1, 1]", "[-1]", "x y", "{}", "[[1]]", "[0.9]", "[true]"]
+)
 def test_wrong_indices_are_refused(corpus, tmp_path, content):
     path = tmp_path / "indices.json"
     path.write_text(content)
     assert "EP014" in run(corpus, tmp_path / "b.spacy", "--indices", path, code=1)
     assert not (tmp_path / "b.spacy").exists()
+
+
+def test_a_single_index_is_enough(corpus, tmp_path):
+    path = tmp_path / "indices.txt"
+    path.write_text("7\n")
+    run(corpus, tmp_path / "b.spacy", "--indices", path)
+    assert srsly.read_json(tmp_path / "b.json")["indices"] == [7]
+
+
+def test_the_corpus_is_not_written_over(corpus):
+    before = corpus.read_bytes()
+    assert "used already" in run(corpus, corpus, code=1)
+    assert corpus.read_bytes() == before
 
 
 def test_manifests_of_other_corpora_are_refused(corpus, tmp_path):

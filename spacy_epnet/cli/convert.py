@@ -6,6 +6,7 @@ import typer
 from wasabi import msg
 
 from ..corpora.convert import SHARD_SIZE, convert
+from ..corpora.docs import UNALIGNED
 from ..corpora.files import write_whole
 from ..corpora.formats import FORMATS
 from ..corpora.report import Report
@@ -42,6 +43,16 @@ def convert_cli(
             help="Between columns: tab, space or a character. Detected by default"
         ),
     ] = None,
+    comment: Annotated[
+        str | None, typer.Option(help="What rows begin with that are no tokens")
+    ] = None,
+    repair_tags: Annotated[
+        bool,
+        typer.Option(
+            "--repair-tags",
+            help="Let an I- that continues nothing begin an entity, and count it",
+        ),
+    ] = False,
     docs: Annotated[
         bool,
         typer.Option(
@@ -119,7 +130,11 @@ def convert_cli(
             output,
             format=format,
             columns=read_columns_option(columns),
-            separator={"tab": "\t", "space": " "}.get(separator or "", separator),
+            separator={"tab": "\t", "space": " "}.get(
+                separator or "", separator or None
+            ),
+            comment=comment,
+            repair_tags=repair_tags,
             surgery=surgery,
             keep_docs=docs,
             lang=lang,
@@ -130,20 +145,29 @@ def convert_cli(
             shard_size=shard_size,
             show_progress=True,
         )
-        if report is not None:
-            with write_whole(report) as path:
-                srsly.write_json(path, result.to_dict())
-    except (ValueError, OSError) as err:
+    except (ValueError, OSError, ImportError) as err:
+        show_errors(errors)
         msg.fail("Nothing was converted", str(err), exits=1)
     show_report(result)
-    for error in errors[:SHOWN_ERRORS]:
-        msg.warn("Left out", str(error))
-    if len(errors) > SHOWN_ERRORS:
-        msg.warn(f"And {len(errors) - SHOWN_ERRORS} more were left out")
+    show_errors(errors)
     if surgery.unseen:
         msg.warn("Types that were named but never met", ", ".join(surgery.unseen))
     places = str(output) if hold_out is None else f"{output} and {hold_out}"
     msg.good(f"Wrote {result.docs} docs", places)
+    if report is not None:
+        try:
+            with write_whole(report) as path:
+                srsly.write_json(path, result.to_dict())
+        except (ValueError, OSError) as err:
+            msg.fail("The report couldn't be written", str(err), exits=1)
+
+
+def show_errors(errors: list[CorpusError]) -> None:
+    """Print what was left out, up to a number."""
+    for error in errors[:SHOWN_ERRORS]:
+        msg.warn("Left out", str(error))
+    if len(errors) > SHOWN_ERRORS:
+        msg.warn(f"And {len(errors) - SHOWN_ERRORS} more were left out")
 
 
 def make_surgery(
@@ -182,12 +206,13 @@ def show_report(report: Report) -> None:
     rows = [
         ("files", facts["files"]),
         ("docs", facts["docs"]),
+        ("sentences", facts["sentences"]),
         ("tokens", facts["tokens"]),
         ("entities", facts["entities"]),
         (f"longer than {facts['max_width']} tokens", share),
         ("duplicate docs", facts["duplicate_docs"]),
-        ("left out because of errors", facts["skipped_errors"]),
-        *report.notes.items(),
+        ("errors that were skipped", facts["errors_skipped"]),
+        *{UNALIGNED: 0, **facts["notes"]}.items(),
     ]
     msg.table(rows, aligns=("l", "r"))
     per_type = facts["entities_per_type"].items()

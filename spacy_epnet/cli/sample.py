@@ -17,7 +17,7 @@ def sample_cli(
     shots: Annotated[
         int, typer.Option("--shots", "-k", help="Mentions wanted of each type", min=1)
     ] = 5,
-    seed: Annotated[int, typer.Option(help="Decides what is drawn")] = 0,
+    seed: Annotated[int, typer.Option(help="Decides what is drawn", min=0)] = 0,
     count: Annotated[
         int,
         typer.Option(

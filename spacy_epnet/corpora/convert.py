@@ -8,10 +8,10 @@ from spacy.tokens import Doc, DocBin
 from spacy.vocab import Vocab
 from tqdm import tqdm
 
-from ..errors import CorpusError
+from ..errors import CorpusError, Errors
 from .docs import get_sentences, make_doc, make_tokenizer
 from .documents import Reading, Sentence
-from .files import list_files, write_whole
+from .files import check_places, list_files, write_whole
 from .formats import FORMATS, GOLD_CONLL, detect_format
 from .report import Report
 from .surgery import TypeSurgery
@@ -28,6 +28,8 @@ def convert(
     format: str | None = None,
     columns: tuple[int, int] = (0, -1),
     separator: str | None = None,
+    comment: str | None = None,
+    repair_tags: bool = False,
     surgery: TypeSurgery | None = None,
     keep_docs: bool = False,
     lang: str = "en",
@@ -46,6 +48,8 @@ def convert(
     format (Optional[str]): A key of `FORMATS`. Found out for each file by default.
     columns (Tuple[int, int]): Where the word and the tag are in a row.
     separator (Optional[str]): What stands between columns. Found out by default.
+    comment (Optional[str]): What rows that are no tokens begin with.
+    repair_tags (bool): Whether an I- that continues nothing begins an entity.
     surgery (Optional[TypeSurgery]): Which types are kept, and under which names.
     keep_docs (bool): Whether to make one doc of a document, and not of a sentence.
     lang (str): The language, for the tokenization of running text.
@@ -53,14 +57,19 @@ def convert(
     on_error (Optional[Callable[[CorpusError], None]]): Told of what is wrong with the
         data. It is left out then. By default the error is raised.
     hold_out (Optional[Path]): A second corpus, for a share of the docs.
-    hold_out_share (float): The share. 0.1 holds every tenth doc back.
+    hold_out_share (float): The share, taken evenly from the whole corpus.
     shard_size (int): How many docs are held in memory.
     show_progress (bool): Whether to show a progress bar.
     RETURNS (Report): What was found.
     """
     surgery = surgery or TypeSurgery()
     report = Report(max_width)
-    files = _list_inputs(inputs, format)
+    outputs = [output] if hold_out is None else [output, hold_out]
+    files = _list_inputs(inputs, format, outputs)
+    for path in outputs:
+        if path.suffix != ".spacy":
+            raise ValueError(Errors.EP015.format(path=path))
+    check_places(outputs, files)
 
     def skip(error: CorpusError) -> None:
         if on_error is None:
@@ -83,33 +92,49 @@ def convert(
             progress=bar.update,
             columns=columns,
             separator=separator,
+            comment=comment,
+            repair_tags=repair_tags,
             notes=report.notes,
         )
         docs = _make_docs(
             files, format, reading, surgery, report, keep_docs=keep_docs, lang=lang
         )
-        write = hold_back = stack.enter_context(open_shards(output, shard_size))
-        if hold_out is not None:
-            hold_back = stack.enter_context(open_shards(hold_out, shard_size))
-        interval = round(1 / hold_out_share)
+        writers = [stack.enter_context(open_shards(p, shard_size)) for p in outputs]
+        held_out = 0
         for i, doc in enumerate(docs, 1):
-            (write if i % interval else hold_back)(doc)
+            is_held_out = hold_out is not None and held_out + 1 <= i * hold_out_share
+            held_out += is_held_out
+            writers[-1 if is_held_out else 0].add(doc)
+        # Everything is on the disk before the first corpus is moved to its place.
+        for path, writer in zip(outputs, writers, strict=True):
+            if not writer.finish():
+                raise CorpusError(path, "there are no sentences to write to it")
         report.dropped = surgery.dropped
-        if not report.docs:
-            raise CorpusError(files[0], "there are no sentences in it")
     return report
 
 
-def _list_inputs(inputs: Iterable[Path], format: str | None) -> list[Path]:
-    """Files to read. Of OntoNotes' folders only the gold annotation is meant."""
+def _list_inputs(
+    inputs: Iterable[Path], format: str | None, outputs: list[Path]
+) -> list[Path]:
+    """Files to read. Of OntoNotes' folders only the gold annotation is meant, and
+    nothing that was written by an earlier conversion to the same place.
+    """
     files: list[Path] = []
+    places = {path.resolve() for path in outputs}
     for path in inputs:
         is_ontonotes = (
             path.is_dir()
             and format in (None, "conll2012")
             and next(path.rglob(GOLD_CONLL), None) is not None
         )
-        files += list_files([path], GOLD_CONLL if is_ontonotes else "*")
+        found = list_files([path], GOLD_CONLL if is_ontonotes else "*")
+        if path.is_dir():
+            found = [
+                f
+                for f in found
+                if places.isdisjoint([f.resolve(), *f.resolve().parents])
+            ]
+        files += found
     return files
 
 
@@ -128,15 +153,21 @@ def _make_docs(
     for file in files:
         report.files += 1
         try:
+            if not file.stat().st_size:
+                raise CorpusError(file, "the file is empty")
             read = FORMATS[format or detect_format(file, reading.separator)]
             for document in read(file, reading):
-                sentences = [
-                    sentence._replace(entities=surgery.apply(sentence.entities))
-                    for sentence in get_sentences(document, nlp, report.notes)
-                ]
-                for group in [sentences] if keep_docs else _one_by_one(sentences):
+                try:
+                    sentences = get_sentences(document, nlp, surgery, report.notes)
+                    groups = [sentences] if keep_docs else _one_by_one(sentences)
+                    made = [make_doc(vocab, group, document.meta) for group in groups]
+                except ValueError as err:
+                    # Such as a text with half of a surrogate pair
+                    reading.on_error(CorpusError(file, str(err), document.line))
+                    continue
+                for group, doc in zip(groups, made, strict=True):
                     report.add(group)
-                    yield make_doc(vocab, group, document.meta)
+                    yield doc
         except CorpusError as err:
             reading.on_error(err)
 
@@ -145,36 +176,47 @@ def _one_by_one(sentences: list[Sentence]) -> list[list[Sentence]]:
     return [[sentence] for sentence in sentences]
 
 
+class ShardWriter:
+    """Writes docs to files of a size.
+
+    folder (Path): Where the files are made.
+    shard_size (int): Docs in a file, which is as many as are held in memory.
+    """
+
+    def __init__(self, folder: Path, shard_size: int):
+        self.folder = folder
+        self.shard_size = shard_size
+        self.shards: list[Path] = []
+        self._docs = DocBin(attrs=ATTRS, store_user_data=True)
+
+    def add(self, doc: Doc) -> None:
+        """Write a doc."""
+        self._docs.add(doc)
+        if len(self._docs) == self.shard_size:
+            self.finish()
+
+    def finish(self) -> list[Path]:
+        """Write what is left, and tell which files there are."""
+        if len(self._docs):
+            self.shards.append(self.folder / f"{len(self.shards):05}.spacy")
+            self._docs.to_disk(self.shards[-1])
+            self._docs = DocBin(attrs=ATTRS, store_user_data=True)
+        return self.shards
+
+
 @contextmanager
-def open_shards(output: Path, shard_size: int) -> Iterator[Callable[[Doc], None]]:
+def open_shards(output: Path, shard_size: int) -> Iterator[ShardWriter]:
     """Write docs to a file, or to a folder of files if they don't fit into one.
 
     output (Path): The file or folder. What was there is replaced when all went well,
         and stays otherwise.
-    shard_size (int): Docs in a file, which is as many as are held in memory.
-    YIELDS (Callable[[Doc], None]): Writes a doc.
+    shard_size (int): Docs in a file.
+    YIELDS (ShardWriter): Writes the docs.
     """
     with write_whole(output) as target:
         folder = target.with_name("shards")
         folder.mkdir()
-        shards: list[Path] = []
-        shard: DocBin | None = None
-
-        def finish_shard() -> None:
-            nonlocal shard
-            if shard is not None:
-                shards.append(folder / f"{len(shards):05}.spacy")
-                shard.to_disk(shards[-1])
-                shard = None
-
-        def write(doc: Doc) -> None:
-            nonlocal shard
-            if shard is None:
-                shard = DocBin(attrs=ATTRS, store_user_data=bool(doc.user_data))
-            shard.add(doc)
-            if len(shard) == shard_size:
-                finish_shard()
-
-        yield write
-        finish_shard()
+        writer = ShardWriter(folder, shard_size)
+        yield writer
+        shards = writer.finish()
         (shards[0] if len(shards) == 1 else folder).rename(target)

@@ -9,10 +9,11 @@ from ..errors import CorpusError
 from .tags import Entity
 
 Meta: TypeAlias = dict[str, str | int]
+META_KEY = "epnet_source"  # of `doc.user_data`
 
 
 class Sentence(NamedTuple):
-    """Words with their entities."""
+    """Words with their entities, which may overlap."""
 
     words: list[str]
     entities: list[Entity]
@@ -27,14 +28,16 @@ class TokenDocument(NamedTuple):
 
     sentences: list[Sentence]
     meta: Meta | None = None
+    line: int | None = None
 
 
 class TextDocument(NamedTuple):
     """Running text, with entities by character."""
 
     text: str
-    spans: list[tuple[int, int, str]]
+    spans: list[Entity]  # by character
     meta: Meta | None = None
+    line: int | None = None
 
 
 Document: TypeAlias = TokenDocument | TextDocument
@@ -53,6 +56,8 @@ class Reading:
     progress (Callable[[int], object]): Called with the bytes read from the disk.
     columns (Tuple[int, int]): Where the word and the tag are in a row.
     separator (Optional[str]): What stands between columns. Found out by default.
+    comment (Optional[str]): What rows that are no tokens begin with.
+    repair_tags (bool): Whether an I- that continues nothing begins an entity.
     notes (Counter): What else a reader did to the data, and how often.
     """
 
@@ -60,4 +65,6 @@ class Reading:
     progress: Callable[[int], object] = lambda count: None
     columns: tuple[int, int] = (0, -1)
     separator: str | None = None
+    comment: str | None = None
+    repair_tags: bool = False
     notes: Counter[str] = field(default_factory=Counter)

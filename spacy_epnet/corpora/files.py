@@ -3,6 +3,7 @@
 import gzip
 import io
 import os
+import re
 import shutil
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -16,6 +17,7 @@ from ..errors import CorpusError
 Progress: TypeAlias = Callable[[int], object]
 GZIP_MAGIC = b"\x1f\x8b"
 BOM = "\ufeff"
+SHARD_NAME = re.compile(r"\d{5}\.spacy")
 
 
 def list_files(inputs: Iterable[Path], pattern: str = "*") -> list[Path]:
@@ -33,14 +35,20 @@ def list_files(inputs: Iterable[Path], pattern: str = "*") -> list[Path]:
             found = sorted(
                 file
                 for file in path.rglob(pattern)
-                if file.is_file() and not file.name.startswith(".")
+                if file.is_file() and not _is_hidden(file.relative_to(path))
             )
             if not found:
                 raise CorpusError(path, f"the folder has no files like {pattern}")
             files += found
-        else:
+        elif path.is_file():
             files.append(path)
+        else:
+            raise CorpusError(path, "not a file that can be read more than once")
     return files
+
+
+def _is_hidden(path: Path) -> bool:
+    return any(part.startswith(".") for part in path.parts)
 
 
 class _CountedFile(io.FileIO):
@@ -54,6 +62,11 @@ class _CountedFile(io.FileIO):
         count = super().readinto(buffer)
         self.progress(count or 0)
         return count
+
+    def readall(self) -> bytes:
+        data = super().readall()
+        self.progress(len(data))
+        return data
 
 
 @contextmanager
@@ -105,9 +118,9 @@ def read_text(path: Path, progress: Progress) -> str:
         return decode(file.read(), path, None).removeprefix(BOM)
 
 
-def decode(data: bytes, path: Path, line: int | None) -> str:
+def decode(data: bytes, path: Path, line: int | None, errors: str = "strict") -> str:
     try:
-        return data.decode("utf8")
+        return data.decode("utf8", errors)
     except UnicodeDecodeError as err:
         if line is None:
             line = data.count(b"\n", 0, err.start) + 1
@@ -118,9 +131,12 @@ def decode(data: bytes, path: Path, line: int | None) -> str:
 def write_whole(output: Path) -> Iterator[Path]:
     """Make a file or folder that is there whole or not at all.
 
-    output (Path): Where it is to be.
+    output (Path): Where it is to be. A file there is replaced, and so is a folder of
+        shards, but no other folder.
     YIELDS (Path): Where to write it. It is moved to its place when all went well.
     """
+    if output.is_dir() and not is_sharded(output):
+        raise CorpusError(output, "there is a folder with other files at this place")
     output.parent.mkdir(parents=True, exist_ok=True)
     work = Path(mkdtemp(dir=output.parent, prefix=f".{output.name}-"))
     try:
@@ -132,3 +148,22 @@ def write_whole(output: Path) -> Iterator[Path]:
         os.replace(work / output.name, output)
     finally:
         shutil.rmtree(work, ignore_errors=True)
+
+
+def is_sharded(folder: Path) -> bool:
+    """Whether a folder has shards of a corpus and nothing else."""
+    return all(SHARD_NAME.fullmatch(file.name) for file in folder.iterdir())
+
+
+def check_places(outputs: Iterable[Path], inputs: Iterable[Path]) -> None:
+    """Refuse to write over what is read, or two things to one place.
+
+    outputs (Iterable[Path]): What is to be written.
+    inputs (Iterable[Path]): The files that are read.
+    """
+    taken = {path.resolve() for path in inputs}
+    for output in outputs:
+        place = output.resolve()
+        if place in taken or any(place in path.parents for path in taken):
+            raise CorpusError(output, "it can't be written, because it is used already")
+        taken.add(place)

@@ -1,11 +1,12 @@
 """The published formats, and how to tell them apart."""
 
+import re
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
-from ..errors import CorpusError, Errors
+from ..errors import CorpusError
 from .documents import Document, Reading
 from .files import open_binary
 from .readers import (
@@ -14,6 +15,7 @@ from .readers import (
     read_docbin,
     read_i2b2,
     read_json,
+    read_wnut17,
 )
 
 Reader: TypeAlias = Callable[[Path, Reading], Iterator[Document]]
@@ -26,7 +28,7 @@ FORMATS: dict[str, Reader] = {
     "io": partial(read_columns, scheme="io"),
     "conll2003": read_columns,
     "conll2012": read_conll2012,
-    "wnut17": partial(read_columns, scheme="bio"),
+    "wnut17": read_wnut17,
     "fewnerd": partial(read_columns, scheme="io"),
     "fewnerd-episodes": read_json,
     "i2b2": read_i2b2,
@@ -42,10 +44,9 @@ SUFFIXES = {
     "_conll": "conll2012",
 }
 OPENINGS = {
-    b"#begin document": "conll2012",
-    b"<?xml": "i2b2",
-    b"<deIdi2b2": "i2b2",
-    b'{"': "jsonl",
+    re.compile(rb"#begin document"): "conll2012",
+    re.compile(rb"<\?xml|<deIdi2b2"): "i2b2",
+    re.compile(rb'\[?\s*\{\s*"|\[$'): "jsonl",
 }
 GOLD_CONLL = "*_gold_conll"
 
@@ -62,16 +63,14 @@ def detect_format(path: Path, separator: str | None = None) -> str:
         if name.endswith(suffix):
             return format_name
     with open_binary(path) as file:
-        lines = (line.strip(b"\r\n\xef\xbb\xbf") for line in file)
+        lines = (line.strip(b" \t\r\n\xef\xbb\xbf") for line in file)
         first = next((line for line in lines if line.strip()), None)
     if first is None:
         raise CorpusError(path, "the file is empty")
     for opening, format_name in OPENINGS.items():
-        if first.startswith(opening):
+        if opening.match(first):
             return format_name
     if len(first.split()) > 1 or (separator or "\t").encode() in first:
         return "columns"
-    reason = f"its first line is {first[:60]!r}"
-    raise ValueError(
-        Errors.EP015.format(path=path, reason=reason, formats=", ".join(FORMATS))
-    )
+    reason = f"the format can't be told from the first line, {first[:60]!r}"
+    raise CorpusError(path, f"{reason}. Name it with --format: {', '.join(FORMATS)}")

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from .docs import OVERLAPPING, UNALIGNED
 from .documents import Sentence
 
 
@@ -56,8 +57,10 @@ class Report:
             "max_width": self.max_width,
             "too_long": self.too_long,
             "too_long_percent": round(100 * self.too_long / total, 3) if total else 0.0,
+            "unaligned": self.notes[UNALIGNED],
+            "overlapping": self.notes[OVERLAPPING],
             "duplicate_docs": self.duplicates,
             "dropped_per_type": dict(self.dropped.most_common()),
-            "skipped_errors": self.skipped,
-            "notes": dict(self.notes),
+            "errors_skipped": self.skipped,
+            "notes": {note: count for note, count in self.notes.items() if count},
         }

@@ -13,7 +13,7 @@ from spacy.vocab import Vocab
 
 from ..errors import CorpusError
 from .convert import ATTRS
-from .files import list_files, write_whole
+from .files import check_places, list_files, write_whole
 
 
 def sample_greedily(
@@ -65,7 +65,8 @@ class Corpus:
             data = file.read_bytes()
             digest.update(data)
             try:
-                self.docs += DocBin().from_bytes(data).get_docs(vocab)
+                doc_bin = DocBin(store_user_data=True).from_bytes(data)
+                self.docs += doc_bin.get_docs(vocab)
             except Exception as err:
                 raise CorpusError(file, f"not a DocBin: {err}") from err
         self.hash = digest.hexdigest()
@@ -97,7 +98,9 @@ class Corpus:
         output (Path): The `.spacy` file. The manifest has `.json` instead.
         manifest (dict): The manifest.
         """
-        support = DocBin(attrs=ATTRS, docs=[self.docs[i] for i in indices])
+        docs = [self.docs[i] for i in indices]
+        check_places([output, output.with_suffix(".json")], self.files)
+        support = DocBin(attrs=ATTRS, docs=docs, store_user_data=True)
         with write_whole(output) as path:
             support.to_disk(path)
         with write_whole(output.with_suffix(".json")) as path:
@@ -121,11 +124,13 @@ class Corpus:
                 reason = f"it is about another corpus than {self.path}, or another"
                 raise CorpusError(path, f"{reason} conversion of it")
             content = content.get("indices")
-        try:
-            indices = [int(value) for value in content]  # type: ignore[union-attr]
-        except (TypeError, ValueError) as err:
-            raise CorpusError(path, f"it has no list of indices: {err}") from err
-        wrong = [i for i in indices if not 0 <= i < len(self.docs)]
+        values = [content] if isinstance(content, int) else content
+        if not isinstance(values, list) or not all(str(v).isdecimal() for v in values):
+            raise CorpusError(
+                path, "it has no list of indices, which are numbers from 0"
+            )
+        indices = [int(value) for value in values]
+        wrong = [i for i in indices if i >= len(self.docs)]
         if wrong or len(set(indices)) < len(indices):
             reason = f"indices must differ and lie between 0 and {len(self.docs) - 1}"
             raise CorpusError(path, f"{reason}: {wrong or 'one is there twice'}")

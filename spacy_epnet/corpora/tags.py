@@ -90,11 +90,16 @@ def _read_bioes(tags: Sequence[str], scheme: Scheme) -> list[Entity]:
 
 def split_tag(tag: str, index: int, scheme: Scheme) -> tuple[str, str]:
     """Part a tag into its prefix and its type."""
-    prefix, separator, label = tag[:1], tag[1:2], tag[2:]
-    if prefix not in PREFIXES[scheme] or separator not in ("-", "_") or not label:
+    prefix, label = tag[:1], tag[2:]
+    if not has_prefix(tag) or prefix not in PREFIXES[scheme] or not label:
         expected = ", ".join(f"{letter}-TYPE" for letter in PREFIXES[scheme])
         raise TagError(index, f"{tag!r} is none of O, {expected}")
     return prefix, label
+
+
+def has_prefix(tag: str) -> bool:
+    """Whether a tag says more than a type."""
+    return tag[1:2] in ("-", "_") and tag[0] in "BIESLU"
 
 
 def write_tags(length: int, entities: Iterable[Entity]) -> list[str]:
@@ -110,27 +115,27 @@ def write_tags(length: int, entities: Iterable[Entity]) -> list[str]:
     return tags
 
 
-def detect_scheme(sentences: Iterable[Sequence[str]]) -> Scheme:
-    """Tell from sentences which scheme their tags are in.
+def detect_scheme(sentences: Iterable[Sequence[str]]) -> Scheme | None:
+    """Guess from sentences which scheme their tags are in.
 
     sentences (Iterable[Sequence[str]]): The tags of each sentence.
-    RETURNS (Scheme): The scheme that all of them fit. BIO if the tags of none
-        decide it.
+    RETURNS (Optional[Scheme]): The scheme, BIO if no tag decides it, or None if they
+        don't look like tags at all: none has a prefix, and none is O.
     """
     prefixes = set()
-    marks_begin = continues_nothing = False
+    marks_begin = continues_nothing = has_outside = False
     for tags in sentences:
         previous = OUTSIDE
         for tag in tags:
             if tag != OUTSIDE:
-                has_prefix = tag[1:2] == "-" and tag[0] in "BIESLU"
-                prefixes.add(tag[0] if has_prefix else "")
+                prefixes.add(tag[0] if has_prefix(tag) else "")
                 follows_own = previous[2:] == tag[2:] and previous != OUTSIDE
                 marks_begin |= tag[0] == "B" and not follows_own
                 continues_nothing |= tag[0] == "I" and not follows_own
+            has_outside |= tag == OUTSIDE
             previous = tag
-    if "" in prefixes and len(prefixes) == 1:
-        return "io"
+    if prefixes == {""}:
+        return "io" if has_outside else None
     if prefixes & set(SINGLE + LAST):
         return "bioes"
     return "iob1" if continues_nothing and not marks_begin else "bio"

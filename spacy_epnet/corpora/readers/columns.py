@@ -1,6 +1,8 @@
 """One token a line, with its tag in a column, as most corpora are published."""
 
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -8,11 +10,12 @@ from typing import NamedTuple
 from ...errors import CorpusError
 from ..documents import Reading, Sentence, TokenDocument
 from ..files import read_lines
-from ..tags import Scheme, TagError, detect_scheme, read_tags
+from ..tags import Entity, Scheme, TagError, detect_scheme, read_tags
 
 DOCSTART = "-DOCSTART-"
 SAMPLE_SIZE = 5000  # sentences that decide about the scheme
 SEVERAL = "rows with several annotations, of which the first was taken"
+REPAIRED = "sentences in which an I- that continued nothing began an entity"
 
 
 class Block(NamedTuple):
@@ -36,10 +39,17 @@ def read_columns(
         sentence is one.
     """
     if scheme is None:
-        look = Reading(lambda error: None, columns=reading.columns)
-        look.separator = reading.separator
+        look = replace(
+            reading, on_error=lambda error: None, progress=lambda count: None
+        )
+        look.notes = Counter()
         sample = islice(_read_blocks(path, look), SAMPLE_SIZE)
         scheme = detect_scheme(block.tags for block in sample)
+        if scheme is None:
+            reason = "the tags have no prefixes and none is O, so the column is no tags"
+            raise CorpusError(
+                path, f"{reason}. Name it with --columns, or use --format"
+            )
     sentences: list[Sentence] = []
     has_documents = False
     for block in _read_blocks(path, reading):
@@ -48,7 +58,7 @@ def read_columns(
             yield TokenDocument(sentences)
             sentences = []
         try:
-            entities = read_tags(block.tags, scheme)
+            entities = _read_entities(block, scheme, reading)
         except TagError as err:
             reason = f"{err} (tags are read as {scheme.upper()})"
             line = block.first_line + err.index
@@ -57,6 +67,23 @@ def read_columns(
             sentences.append(Sentence(block.words, entities))
     if sentences:
         yield TokenDocument(sentences)
+
+
+def read_wnut17(path: Path, reading: Reading) -> Iterator[TokenDocument]:
+    """Read a file of WNUT-17, in which some entities begin with I-."""
+    return read_columns(path, replace(reading, repair_tags=True), scheme="bio")
+
+
+def _read_entities(block: Block, scheme: Scheme, reading: Reading) -> list[Entity]:
+    try:
+        return read_tags(block.tags, scheme)
+    except TagError:
+        if scheme != "bio" or not reading.repair_tags:
+            raise
+        # IOB1 is just that: an I- that continues nothing begins an entity.
+        entities = read_tags(block.tags, "iob1")
+        reading.notes[REPAIRED] += 1
+        return entities
 
 
 def _read_blocks(path: Path, reading: Reading) -> Iterator[Block]:
@@ -69,36 +96,42 @@ def _read_blocks(path: Path, reading: Reading) -> Iterator[Block]:
     tags: list[str] = []
     first_line = 1
     is_broken = begins_document = False
+
+    def report(reason: str, line: int) -> None:
+        nonlocal is_broken
+        if not is_broken:
+            reading.on_error(CorpusError(path, reason, line))
+        is_broken = True
+
     for number, line in read_lines(path, reading.progress, reading.on_error):
         if line is None:
             is_broken = True
             continue
-        if not line.strip(" \t"):
+        line = line.rstrip(" \t")
+        is_document = line.startswith(DOCSTART)
+        if is_document or not line:
             if words and not is_broken:
                 yield Block(words, tags, first_line, begins_document)
                 begins_document = False
+            begins_document |= is_document
             words, tags, is_broken = [], [], False
+            continue
+        if reading.comment and line.startswith(reading.comment):
             continue
         if separator is None:
             separator = "\t" if "\t" in line else " "
         cells = line.split(separator)
         if separator == " ":
             cells = [cell for cell in cells if cell]
-        if cells[0] == DOCSTART:
-            begins_document = True
-            continue
         if not words:
             first_line = number
         if len(cells) < n_columns:
-            reason = f"the row has {len(cells)} columns, but {n_columns} are needed"
-            reading.on_error(CorpusError(path, reason, number))
-            is_broken = True
+            needed = f"{n_columns} are needed"
+            report(f"the row has {len(cells)} columns, but {needed}", number)
             continue
-        word, tag = cells[word_column], cells[tag_column]
+        word, tag = cells[word_column], cells[tag_column].strip(" \t")
         if not word or not tag:
-            empty = "tag" if word else "word"
-            reading.on_error(CorpusError(path, f"the {empty} is empty", number))
-            is_broken = True
+            report(f"the {'tag' if word else 'word'} is empty", number)
             continue
         if "," in tag:
             tag = tag.partition(",")[0]

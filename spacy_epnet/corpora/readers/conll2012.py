@@ -12,7 +12,7 @@ from ..tags import Entity, TagError
 BEGIN, END = "#begin document", "#end document"
 WORD_COLUMN, NAME_COLUMN = 3, 10
 BRACKETS = re.compile(r"\(([^()*]+)|(\))|(\*)")
-NESTED = "entities inside another, of which the outer was taken"
+CELLS = re.compile(r"[ \t]+")
 
 
 def read_conll2012(path: Path, reading: Reading) -> Iterator[TokenDocument]:
@@ -32,7 +32,7 @@ def read_conll2012(path: Path, reading: Reading) -> Iterator[TokenDocument]:
         nonlocal words, names, is_broken
         if words and not is_broken:
             try:
-                entities = read_brackets(names, reading)
+                entities = read_brackets(names)
             except TagError as err:
                 line = first_line + err.index
                 reading.on_error(CorpusError(path, str(err), line))
@@ -51,10 +51,11 @@ def read_conll2012(path: Path, reading: Reading) -> Iterator[TokenDocument]:
         elif not line.strip(" \t"):
             finish_sentence()
         else:
-            cells = line.split()
+            cells = CELLS.split(line.strip(" \t"))
             if len(cells) <= NAME_COLUMN + 1:
                 reason = f"the row has {len(cells)} columns, too few for CoNLL-2012"
-                reading.on_error(CorpusError(path, reason, number))
+                if not is_broken:
+                    reading.on_error(CorpusError(path, reason, number))
                 is_broken = True
                 continue
             if not words:
@@ -66,12 +67,11 @@ def read_conll2012(path: Path, reading: Reading) -> Iterator[TokenDocument]:
         yield TokenDocument(sentences)
 
 
-def read_brackets(names: list[str], reading: Reading) -> list[Entity]:
+def read_brackets(names: list[str]) -> list[Entity]:
     """Find the entities of a sentence: (ORG* * *) is one of three tokens.
 
     names (List[str]): The column of each token.
-    reading (Reading): Where nested entities are noted.
-    RETURNS (List[Entity]): The entities that aren't inside another.
+    RETURNS (List[Entity]): The entities, those inside others too.
     """
     entities: list[Entity] = []
     opened: list[tuple[int, str]] = []
@@ -85,10 +85,7 @@ def read_brackets(names: list[str], reading: Reading) -> list[Entity]:
                 if not opened:
                     raise TagError(i, f"{cell!r} closes a name that isn't open")
                 start, label = opened.pop()
-                if opened:
-                    reading.notes[NESTED] += 1
-                else:
-                    entities.append((start, i + 1, label))
+                entities.append((start, i + 1, label))
     if opened:
         start, label = opened[0]
         raise TagError(start, f"the name ({label} isn't closed in its sentence")

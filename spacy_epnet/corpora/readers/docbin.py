@@ -1,14 +1,15 @@
 """What spaCy itself writes."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 from spacy.attrs import ENT_IOB
-from spacy.tokens import Doc, DocBin, Span
+from spacy.tokens import Doc, DocBin
 from spacy.vocab import Vocab
 
 from ...errors import CorpusError
-from ..documents import Reading, Sentence, TokenDocument
+from ..documents import META_KEY, Reading, Sentence, TokenDocument
 from ..files import open_binary
 
 MISSING = 0
@@ -24,21 +25,39 @@ def read_docbin(path: Path, reading: Reading) -> Iterator[TokenDocument]:
     with open_binary(path, reading.progress) as file:
         data = file.read()
     try:
-        doc_bin = DocBin().from_bytes(data)
+        doc_bin = DocBin(store_user_data=True).from_bytes(data)
     except Exception as err:
         raise CorpusError(path, f"not a DocBin: {err}") from err
     for doc in doc_bin.get_docs(Vocab()):
         if len(doc):
-            has_sentences = doc.has_annotation("SENT_START")
-            parts = list(doc.sents) if has_sentences else [doc[:]]
-            yield TokenDocument([_read_part(doc, part) for part in parts])
+            yield TokenDocument(_read_sentences(doc), doc.user_data.get(META_KEY))
 
 
-def _read_part(doc: Doc, part: Span) -> Sentence:
-    iob = doc.to_array(ENT_IOB)[part.start : part.end]
-    return Sentence(
-        [token.text for token in part],
-        [(e.start - part.start, e.end - part.start, e.label_) for e in part.ents],
-        None if doc.has_unknown_spaces else [bool(t.whitespace_) for t in part],
-        [i for i, value in enumerate(iob.tolist()) if value == MISSING],
-    )
+def _read_sentences(doc: Doc) -> list[Sentence]:
+    """The sentences of a doc, or the doc as one. An entity that crosses the border of
+    two makes one of them.
+    """
+    ents = [(ent.start, ent.end, ent.label_) for ent in doc.ents]
+    inside = {i for start, end, _ in ents for i in range(start + 1, end)}
+    iob = doc.to_array(ENT_IOB).tolist()
+    starts = [0]
+    if doc.has_annotation("SENT_START"):
+        starts += [t.i for t in doc if t.i and t.is_sent_start and t.i not in inside]
+    sentences = []
+    for start, end in pairwise([*starts, len(doc)]):
+        tokens = doc[start:end]
+        own = []
+        while ents and ents[0][0] < end:
+            first, last, label = ents.pop(0)
+            own.append((first - start, last - start, label))
+        sentences.append(
+            Sentence(
+                [token.text for token in tokens],
+                own,
+                None
+                if doc.has_unknown_spaces
+                else [bool(t.whitespace_) for t in tokens],
+                [i for i, value in enumerate(iob[start:end]) if value == MISSING],
+            )
+        )
+    return sentences

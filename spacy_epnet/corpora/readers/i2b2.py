@@ -54,8 +54,11 @@ def read_i2b2(path: Path, reading: Reading) -> Iterator[TextDocument]:
     except expat.ExpatError as err:
         reason = f"malformed XML: {expat.ErrorString(err.code)}"
         reading.on_error(CorpusError(path, reason, err.lineno))
-    except CorpusError as err:
-        reading.on_error(err)
+    except (LookupError, ValueError) as err:
+        # The declared encoding is unknown, or the tags are wrong.
+        known = isinstance(err, CorpusError)
+        reason = f"can't be decoded: {err}"
+        reading.on_error(err if known else CorpusError(path, reason, 1))  # type: ignore[arg-type]
 
 
 def _make_document(
@@ -68,6 +71,8 @@ def _make_document(
         try:
             start, end = int(attributes["start"]), int(attributes["end"])
             label = attributes["TYPE"]
+            if not label:
+                raise ValueError("the TYPE is empty")
         except (KeyError, ValueError) as err:
             reason = f"a tag without a proper start, end and TYPE: {err}"
             raise CorpusError(path, reason, line) from err

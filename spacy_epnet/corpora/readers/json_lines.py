@@ -8,10 +8,13 @@ import srsly
 
 from ...errors import CorpusError
 from ..documents import Document, Reading, Sentence, TextDocument, TokenDocument
-from ..files import open_binary, read_lines, read_text
-from ..tags import read_tags
+from ..files import BOM, decode, open_binary, read_lines, read_text
+from ..tags import Entity, read_tags
 
-REJECTED = "records that an annotator rejected or skipped"
+REJECTED = "records that weren't annotated, or that an annotator rejected or skipped"
+SEVERAL = "records with several annotations, of which the first was taken"
+SEVERAL_LABELS = "spans with several labels, of which the first was taken"
+SPAN_KEYS = ("spans", "label", "labels", "entities")
 PARTS = ("support", "query")
 
 
@@ -22,27 +25,37 @@ def read_json(path: Path, reading: Reading) -> Iterator[Document]:
     reading (Reading): How to read it.
     YIELDS (Document): The documents.
     """
-    for line, record in _read_records(path, reading):
+    episodes = 0
+    for place, line, record in _read_records(path, reading):
         try:
             if not isinstance(record, dict):
                 raise ValueError("the record isn't an object")
-            yield from _read_record(record, line, reading)
+            if "support" in record and "query" in record:
+                episodes += 1
+                documents = _read_episode(record, episodes)
+            else:
+                documents = _read_annotated(record, reading)
         except (KeyError, TypeError, ValueError, AttributeError) as err:
-            reason = str(err)
-            if isinstance(err, KeyError):
-                reason = f"{err.args[0]!r} is missing"
-            reading.on_error(CorpusError(path, reason, line))
+            reason = f"{err} is missing" if isinstance(err, KeyError) else str(err)
+            reading.on_error(CorpusError(path, f"{place}{reason}", line))
+        else:
+            for document in documents:
+                yield document._replace(line=line)
 
 
-def _read_records(path: Path, reading: Reading) -> Iterator[tuple[int, Any]]:
+def _read_records(
+    path: Path, reading: Reading
+) -> Iterator[tuple[str, int | None, Any]]:
+    """The records of a file: where each is in words, its line, and the record."""
     with open_binary(path) as file:
-        is_array = file.read(1) == b"["
-    if is_array:
+        opening = decode(file.read(64), path, 1, errors="ignore")
+    if opening.lstrip(BOM).lstrip().startswith("["):
         try:
             records = srsly.json_loads(read_text(path, reading.progress))
         except ValueError as err:
             raise CorpusError(path, f"malformed JSON: {err}") from err
-        yield from enumerate(records, 1)
+        for number, record in enumerate(records, 1):
+            yield f"record {number}: ", None, record
         return
     for number, line in read_lines(path, reading.progress, reading.on_error):
         if line and line.strip():
@@ -52,69 +65,85 @@ def _read_records(path: Path, reading: Reading) -> Iterator[tuple[int, Any]]:
                 error = CorpusError(path, f"malformed JSON: {err}", number)
                 reading.on_error(error)
             else:
-                yield number, record
+                yield "", number, record
 
 
-def _read_record(record: dict, line: int, reading: Reading) -> Iterator[Document]:
-    if "support" in record and "query" in record:
-        yield from _read_episode(record, line)
-    elif record.get("answer", "accept") != "accept":
-        reading.notes[REJECTED] += 1
-    elif isinstance(record.get("data"), dict):
-        yield _read_label_studio(record)
-    else:
-        yield _read_text(record)
-
-
-def _read_episode(record: dict, line: int) -> Iterator[TokenDocument]:
+def _read_episode(record: dict, number: int) -> list[TokenDocument]:
     """Few-NERD: words and bare types of the support and the query sentences."""
+    documents = []
     for part in PARTS:
         sentences = zip(record[part]["word"], record[part]["label"], strict=True)
         for words, tags in sentences:
             if len(words) != len(tags):
                 raise ValueError(f"{len(words)} words but {len(tags)} labels")
-            meta: dict[str, str | int] = {"episode": line, "part": part}
-            yield TokenDocument([Sentence(words, read_tags(tags, "io"))], meta)
+            for value in (*words, *tags):
+                if not isinstance(value, str) or not value:
+                    raise ValueError(f"{value!r} isn't a word or a label")
+            meta: dict[str, str | int] = {"episode": number, "part": part}
+            sentence = Sentence(words, read_tags(tags, "io"))
+            documents.append(TokenDocument([sentence], meta))
+    return documents
 
 
-def _read_text(record: dict) -> TextDocument:
-    """Prodigy: "spans" of objects. Doccano: "label" or "labels" of triples, or
-    "entities" of objects with offsets. Label Studio's short form: "label" of objects.
-    """
-    keys = [key for key in ("spans", "label", "labels", "entities") if key in record]
-    spans = (record[keys[0]] or []) if keys else []
-    return TextDocument(_get_text(record), [_read_span(span) for span in spans])
+def _read_annotated(record: dict, reading: Reading) -> list[TextDocument]:
+    """A text with spans, or nothing if it wasn't annotated."""
+    if record.get("answer", "accept") != "accept":
+        reading.notes[REJECTED] += 1
+        return []
+    if isinstance(record.get("data"), dict):
+        return _read_label_studio(record, reading)
+    # Prodigy has "spans" of objects, Doccano "label" or "labels" of triples, or
+    # "entities" of objects, and Label Studio's short form "label" of objects.
+    spans: list = next((record[key] for key in SPAN_KEYS if record.get(key)), [])
+    text = _get_text(record)
+    return [TextDocument(text, [_read_span(span, text, reading) for span in spans])]
 
 
-def _read_label_studio(record: dict) -> TextDocument:
-    """Label Studio: the text under "data", the spans under the first annotation that
-    wasn't cancelled.
-    """
+def _read_label_studio(record: dict, reading: Reading) -> list[TextDocument]:
+    """The text is under "data", the spans under the annotations."""
     annotations = [
         annotation
         for annotation in record.get("annotations") or record.get("completions") or []
         if not annotation.get("was_cancelled")
     ]
-    results = annotations[0]["result"] if annotations else []
-    spans = [
-        _read_span(result["value"])
-        for result in results
-        if "start" in result.get("value", {})
-    ]
-    return TextDocument(_get_text(record["data"]), spans)
+    if not annotations:
+        reading.notes[REJECTED] += 1
+        return []
+    reading.notes[SEVERAL] += len(annotations) > 1
+    text = _get_text(record["data"])
+    values = [result.get("value", {}) for result in annotations[0]["result"]]
+    spans = [_read_span(value, text, reading) for value in values if "start" in value]
+    return [TextDocument(text, spans)]
 
 
-def _read_span(span: Any) -> tuple[int, int, str]:
+def _read_span(span: Any, text: str, reading: Reading) -> Entity:
+    start: Any
+    end: Any
+    quoted = None
     if isinstance(span, dict):
         start = span.get("start", span.get("start_offset"))
         end = span.get("end", span.get("end_offset"))
-        labels = span.get("labels")
-        label = labels[0] if labels else span.get("label")
-    else:
+        labels = span.get("labels") or [span.get("label")]
+        reading.notes[SEVERAL_LABELS] += len(labels) > 1
+        label, quoted = labels[0], span.get("text")
+    elif isinstance(span, list) and len(span) == 3:
         start, end, label = span
-    if not (isinstance(start, int) and isinstance(end, int) and isinstance(label, str)):
+    else:
         raise ValueError(f"not a span with a start, an end and a label: {span}")
+    is_valid = isinstance(start, int) and isinstance(end, int)
+    if not (is_valid and isinstance(label, str) and label):
+        raise ValueError(f"not a span with a start, an end and a label: {span}")
+    if isinstance(quoted, str) and text[start:end].split() != quoted.split():
+        start, end = _from_utf16(text, start), _from_utf16(text, end)
+        if text[start:end].split() != quoted.split():
+            raise ValueError(f"the span {span} isn't where its text is")
     return start, end, label
+
+
+def _from_utf16(text: str, offset: int) -> int:
+    """An offset of a tool that counts as JavaScript does, where an emoji is two."""
+    before = text.encode("utf-16-le", "surrogatepass")[: 2 * offset]
+    return len(before.decode("utf-16-le", "ignore"))
 
 
 def _get_text(record: dict) -> str:
