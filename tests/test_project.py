@@ -1,22 +1,40 @@
 """The spaCy project that ties the commands together."""
 
 import shutil
+import subprocess
 
 import pytest
 import srsly
+from spacy.cli._util import app
 from spacy.tokens import DocBin
 from spacy.vocab import Vocab
+from typer.testing import CliRunner
 from weasel.cli.document import project_document
 from weasel.cli.run import project_run
 from weasel.util import load_project_config
 
+import spacy_epnet.cli
+
 from .conftest import ROOT
 from .test_readers import CONLL2012
 
+assert spacy_epnet.cli.epnet_cli
+
 
 @pytest.fixture
-def project(tmp_path):
-    """A copy of what the project's commands need."""
+def project(tmp_path, monkeypatch):
+    """A copy of what the project's commands need. spaCy's commands are run in this
+    process, to save the time that imports take.
+    """
+
+    def run_command(command, **kwargs):
+        if command[1:3] != ["-m", "spacy"]:
+            subprocess.run(command, check=True)
+            return
+        result = CliRunner().invoke(app, command[3:], catch_exceptions=False)
+        assert result.exit_code == 0, result.output
+
+    monkeypatch.setattr("weasel.cli.run.run_command", run_command)
     folder = tmp_path / "project"
     for name in ("configs", "assets/demo"):
         shutil.copytree(ROOT / name, folder / name)
