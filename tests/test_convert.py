@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 import spacy_epnet.cli
 from spacy_epnet.corpora import files as corpus_files
 from spacy_epnet.corpora.convert import convert
+from spacy_epnet.corpora.documents import META_KEY
 from spacy_epnet.corpora.surgery import TypeSurgery, read_groups, resolve_types
 from spacy_epnet.errors import CorpusError
 
@@ -108,6 +109,21 @@ def test_large_corpora_become_folders_that_spacy_reads(source, tmp_path):
     assert output.is_file()
     convert([source], output, shard_size=20)
     assert output.is_dir()
+
+
+def test_what_is_known_of_docs_is_kept_after_docs_of_which_nothing_is(source, tmp_path):
+    record = tmp_path / "z.jsonl"
+    part = {"word": [["Ada"]], "label": [["PER"]]}
+    srsly.write_jsonl(record, [{"support": part, "query": part}])
+    output = tmp_path / "out.spacy"
+    convert([source, record], output)
+    docs = [
+        doc
+        for shard in sorted(output.iterdir())
+        for doc in DocBin(store_user_data=True).from_disk(shard).get_docs(Vocab())
+    ]
+    parts = [doc.user_data.get(META_KEY, {}).get("part") for doc in docs]
+    assert parts == [None, None, "support", "query"]
 
 
 def test_a_share_of_the_docs_can_be_held_out(source, tmp_path):

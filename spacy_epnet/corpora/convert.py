@@ -187,10 +187,14 @@ class ShardWriter:
         self.folder = folder
         self.shard_size = shard_size
         self.shards: list[Path] = []
-        self._docs = DocBin(attrs=ATTRS, store_user_data=True)
+        self._docs = DocBin(attrs=ATTRS)
 
     def add(self, doc: Doc) -> None:
         """Write a doc."""
+        if doc.user_data and not self._docs.store_user_data:
+            # Storing it is slow, so it is done from the first doc that has any.
+            self.finish()
+            self._docs = DocBin(attrs=ATTRS, store_user_data=True)
         self._docs.add(doc)
         if len(self._docs) == self.shard_size:
             self.finish()
@@ -200,7 +204,7 @@ class ShardWriter:
         if len(self._docs):
             self.shards.append(self.folder / f"{len(self.shards):05}.spacy")
             self._docs.to_disk(self.shards[-1])
-            self._docs = DocBin(attrs=ATTRS, store_user_data=True)
+            self._docs = DocBin(attrs=ATTRS)
         return self.shards
 
 
