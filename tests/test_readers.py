@@ -251,6 +251,40 @@ def test_entities_over_two_sentences_join_them(run):
     assert docs[1].user_data[META_KEY] == {"part": "query"}
 
 
+@pytest.mark.parametrize("name", ["a_gold_conll", "a.xml", "a.jsonl"])
+@pytest.mark.parametrize("prefix", ["", "\ufeff"], ids=["plain", "bom"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"], ids=["lf", "crlf"])
+def test_line_ends_and_marks_change_nothing(run, name, prefix, end):
+    contents = {
+        "a_gold_conll": CONLL2012,
+        "a.xml": I2B2,
+        "a.jsonl": json.dumps(JSON["doccano"]) + "\n",
+    }
+    expected, _ = run(contents[name], name=name)
+    docs, _ = run(prefix + contents[name].replace("\n", end), name=name)
+    assert get_words(docs) == get_words(expected)
+    assert [get_ents(doc) for doc in docs] == [get_ents(doc) for doc in expected]
+    assert sum(len(doc.ents) for doc in docs) >= 2
+
+
+def test_spaces_that_do_not_break_and_emoji_stay_in_every_format(run):
+    word = "New\u00a0York🎉"
+    rows = CONLL2012.replace(" Paris ", f" {word} ")
+    docs, _ = run(rows, name="a_gold_conll")
+    assert get_ents(docs[1]) == [(word, "GPE")]
+    episode = {"word": [[word, "x"]], "label": [["LOC", "O"]]}
+    content = json.dumps({"support": episode, "query": episode})
+    docs, _ = run(content, name="a.jsonl")
+    assert get_ents(docs[0]) == [(word, "LOC")]
+    text = "🎉 in New\u00a0York now"
+    spans = [{"start": 5, "end": 13, "label": "LOC", "text": "New\u00a0York"}]
+    docs, _ = run(json.dumps({"text": text, "spans": spans}), name="a.jsonl")
+    assert get_ents(docs[0]) == [("New\u00a0York", "LOC")]
+    xml = I2B2.replace("Mr. Ng", "Mr. Ño").replace('text="Ng"', 'text="Ño"')
+    docs, _ = run(xml, name="a.xml")
+    assert ("Ño", "PATIENT") in [ent for doc in docs for ent in get_ents(doc)]
+
+
 @pytest.mark.parametrize(
     ("name", "content", "expected"),
     [
