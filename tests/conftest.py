@@ -189,3 +189,13 @@ def convert_text(tmp_path):
         return list(docs), report
 
     return run
+
+
+ROWS = "Ada\tB-PER\nleft\tO\nRio\tB-LOC\n\nAcme\tB-ORG\n"
+
+
+@pytest.fixture
+def source(tmp_path):
+    path = tmp_path / "input.txt"
+    path.write_text(ROWS, encoding="utf8")
+    return path

@@ -2,7 +2,6 @@
 
 import errno
 import gzip
-import json
 
 import pytest
 import spacy
@@ -20,18 +19,9 @@ from spacy_epnet.corpora.documents import META_KEY
 from spacy_epnet.corpora.surgery import TypeSurgery, read_groups, resolve_types
 from spacy_epnet.errors import CorpusError
 
-from .conftest import ROOT
+from .conftest import ROOT, ROWS
 
 assert spacy_epnet.cli.convert_cli
-
-ROWS = "Ada\tB-PER\nleft\tO\nRio\tB-LOC\n\nAcme\tB-ORG\n"
-
-
-@pytest.fixture
-def source(tmp_path):
-    path = tmp_path / "input.txt"
-    path.write_text(ROWS, encoding="utf8")
-    return path
 
 
 def run(*args, code=0):
@@ -136,95 +126,6 @@ def test_a_share_of_the_docs_can_be_held_out(source, tmp_path):
     assert (len(read(output)), len(read(held))) == (15, 10)
     run("convert", source, output, "--hold-out", held, "--hold-out-share", 0.2)
     assert sorted(words[0] + words[1]) == sorted(f"w{i}" for i in range(25))
-
-
-def write_i2b2(text="<TEXT>Ada left</TEXT>", head="", tag=""):
-    return (
-        f'<?xml version="1.0"?>{head}\n<deIdi2b2>\n{text}<TAGS>{tag}</TAGS></deIdi2b2>'
-    )
-
-
-BOMB = '<!DOCTYPE x [<!ENTITY a "aa"><!ENTITY b "&a;&a;&a;">]>'
-EXTERNAL = '<!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/passwd">]>'
-TAG = '<NAME start="0" end="3" text="Bob" TYPE="X"/>'
-BAD = {
-    "wrong column": ("a.txt", "Ada\tB-PER\nleft\n", 2, "1 columns"),
-    "i after o": ("a.txt", "Ada\tB-PER\n\nleft\tO\nx\tI-PER\n", 4, "I-PER"),
-    "unknown prefix": ("a.txt", "Ada\tB-PER\nx\tQ-PER\n", 2, "Q-PER"),
-    "empty word": ("a.txt", "Ada\tB-PER\n\tO\n", 2, "word is empty"),
-    "gzip": ("a.txt.gz", gzip.compress(ROWS.encode() * 99)[:-20], None, "gzip"),
-    "utf8": ("a.txt", b"Ada\tB-PER\n\xff\xfe\tO\n", 2, "UTF-8"),
-    "empty": ("a.txt", "", None, "empty"),
-    "blank": ("a.txt", "\n\n", None, "empty"),
-    "empty json": ("a.jsonl", "", None, "empty"),
-    "prose": ("a.txt", "Hello world\nfull of words\n", None, "none is O"),
-    "pos tags": ("a.txt", "EU NNP\nrejects VBZ\n", None, "none is O"),
-    "unknown format": ("a.txt", "Hello\n", None, "--format"),
-    "encoding": ("a.xml", '<?xml version="1.0" encoding="foo"?><a/>', 1, "encoding"),
-    "surrogate": ("a.jsonl", '{"text": "x"}\n{"text": "\\ud83d"}', 2, "surrogate"),
-    "numbers": (
-        "a.jsonl",
-        '{"support": {"word": [[1]], "label": [["O"]]}, "query": {}}',
-        1,
-        "isn't a word",
-    ),
-    "json label": ("a.jsonl", '{"text": "x", "label": "POS"}', 1, "not a span"),
-    "quoted": (
-        "a.jsonl",
-        '{"text": "xy", "spans": [{"start": 0, "end": 1, "label": "X", "text": "y"}]}',
-        1,
-        "isn't where",
-    ),
-    "xml": ("a.xml", write_i2b2("<TEXT>Ada"), 3, "malformed XML"),
-    "bomb": ("a.xml", write_i2b2("<TEXT>&b;</TEXT>", BOMB), 1, "refused"),
-    "external": ("a.xml", write_i2b2("<TEXT>&a;</TEXT>", EXTERNAL), 1, "refused"),
-    "xml utf8": ("a.xml", b"<deIdi2b2><TEXT>\xff</TEXT></deIdi2b2>", 1, "malformed"),
-    "no text": ("a.xml", write_i2b2(""), None, "no TEXT"),
-    "offsets": ("a.xml", write_i2b2(tag=TAG), 3, "'Ada', and not 'Bob'"),
-    "tag": ("a.xml", write_i2b2(tag="<NAME end='3'/>"), 3, "start"),
-    "json": ("a.jsonl", '{"text": "x"}\n{"text": ', 2, "malformed JSON"),
-    "json array": ("a.json", '[{"text": "x"},', None, "malformed JSON"),
-    "json text": ("a.jsonl", '{"spans": []}', 1, "missing"),
-    "json span": ("a.jsonl", '{"text": "x", "spans": [{"start": 0}]}', 1, "span"),
-    "json kind": ("a.jsonl", "{}\n[1]", 1, "missing"),
-    "episode": (
-        "a.jsonl",
-        json.dumps({"support": {"word": [["a"]], "label": [["O", "O"]]}, "query": {}}),
-        1,
-        "1 words but 2 labels",
-    ),
-    "bracket": ("a_gold_conll", "x 0 0 a NN * - - - s *) * -\n", 1, "isn't open"),
-    "open": ("a_gold_conll", "x 0 0 a NN * - - - s (A* * -\n", 1, "isn't closed"),
-    "conll": ("a_gold_conll", "x 0 0 a\n", 1, "4 columns"),
-    "name": ("a_gold_conll", "x 0 0 a NN * - - - s A* * -\n", 1, "brackets"),
-    "docbin": ("a.spacy", b"nothing", None, "DocBin"),
-}
-
-
-@pytest.mark.parametrize(("name", "content", "line", "reason"), BAD.values(), ids=BAD)
-def test_bad_input_is_told_with_its_place(tmp_path, name, content, line, reason):
-    path = tmp_path / "in" / name
-    path.parent.mkdir()
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    output = tmp_path / "out" / "x.spacy"
-    with pytest.raises(CorpusError) as info:
-        convert([path], output)
-    assert info.value.path == path
-    assert info.value.line == line
-    assert reason in str(info.value)
-    assert str(path) in str(info.value)
-    assert list(output.parent.iterdir()) == []
-
-
-@pytest.mark.parametrize(("name", "content", "line", "reason"), BAD.values(), ids=BAD)
-def test_bad_input_can_be_skipped(source, tmp_path, name, content, line, reason):
-    path = tmp_path / name
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    errors = []
-    report = convert([source, path], tmp_path / "x.spacy", on_error=errors.append)
-    assert report.skipped == len(errors) > 0
-    assert errors[0].line == line
-    assert report.docs >= 2
 
 
 def test_what_comes_after_skipped_data_is_taken(tmp_path):

@@ -47,7 +47,7 @@ def read_i2b2(path: Path, reading: Reading) -> Iterator[TextDocument]:
     parser.EntityDeclHandler = refuse
     try:
         parser.Parse(data, True)
-        yield _make_document(path, "".join(text), tags, reading)
+        yield _make_document(path, "".join(text), tags)
     except _Refused as err:
         line = parser.CurrentLineNumber
         reading.on_error(CorpusError(path, f"refused: {err}", line))
@@ -62,7 +62,7 @@ def read_i2b2(path: Path, reading: Reading) -> Iterator[TextDocument]:
 
 
 def _make_document(
-    path: Path, text: str, tags: list[tuple[int, dict[str, str]]], reading: Reading
+    path: Path, text: str, tags: list[tuple[int, dict[str, str]]]
 ) -> TextDocument:
     if not text:
         raise CorpusError(path, "there is no TEXT")
