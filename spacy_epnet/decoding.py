@@ -1,8 +1,9 @@
 """From distances to entities."""
 
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
+import numpy
 from spacy.tokens import Span
 from thinc.api import Ops
 
@@ -10,13 +11,14 @@ from .types import Distances, Spans
 
 
 class Winner(NamedTuple):
-    """A span that is nearer to a type's prototype than to None's."""
+    """A span that is an entity rather than nothing."""
 
     start: int
     end: int
-    column: int
-    distance: float
-    probability: float
+    column: int  # the nearest type's
+    distance: float  # to the type's prototype
+    probability: float  # of the type
+    certainty: float  # probability that it is an entity, of whichever type
 
 
 class Entity(NamedTuple):
@@ -29,40 +31,66 @@ class Entity(NamedTuple):
 
 
 def get_winners(
-    spans: Spans, distances: Distances, *, threshold: float, ops: Ops
+    spans: Spans,
+    distances: Distances,
+    *,
+    decision: Literal["nearest", "any"],
+    none_bias: float,
+    threshold: float,
+    ops: Ops,
 ) -> list[Winner]:
-    """Find the spans whose nearest prototype is a type's.
+    """Find the spans that are entities.
 
     spans (Spans): The candidates.
-    distances (Distances): From each to each prototype in use.
-    threshold (float): Least probability of a winner.
+    distances (Distances): From each to each prototype in use, None's first.
+    decision (str): When a span is an entity: if the "nearest" prototype is a type's,
+        or if "any" type is more probable than None, all types taken together.
+    none_bias (float): What is added to the distance to None.
+    threshold (float): Least probability of a winner's type.
     ops (Ops): What the arrays belong to.
     RETURNS (List[Winner]): The winners, which may overlap.
     """
     xp: Any = ops.xp
-    columns = xp.argmin(distances, axis=1)
+    if distances.shape[1] < 2:
+        return []
+    columns = xp.argmin(distances[:, 1:], axis=1) + 1
     nearest = xp.take_along_axis(distances, columns[:, None], axis=1)
-    probabilities = 1 / xp.exp(nearest - distances).sum(axis=1)
-    wins = xp.nonzero((columns > 0) & (probabilities >= threshold))[0]
+    none = distances[:, :1] + none_bias
+    # In terms of the nearest type, so that the largest term of the sum is 1.
+    types = xp.exp(nearest - distances[:, 1:]).sum(axis=1)
+    with numpy.errstate(over="ignore"):
+        nothing = xp.exp(nearest - none)[:, 0]
+    wins = nothing < (1 if decision == "nearest" else types)
+    probabilities, certainties = 1 / (types + nothing), types / (types + nothing)
+    wins = xp.nonzero(wins & (probabilities >= threshold))[0]
     starts, widths = spans[wins].T
-    fields = (starts, starts + widths, columns[wins], nearest[wins, 0])
-    values = [ops.to_numpy(field).tolist() for field in (*fields, probabilities[wins])]
+    fields = (
+        starts,
+        starts + widths,
+        columns[wins],
+        nearest[wins, 0],
+        probabilities[wins],
+        certainties[wins],
+    )
+    values = [ops.to_numpy(field).tolist() for field in fields]
     return [Winner(*row) for row in zip(*values, strict=True)]
 
 
 def drop_overlaps(
-    winners: Iterable[Winner], merit: Callable[[Winner], float]
+    winners: Iterable[Winner], merit: Callable[[Winner], Any]
 ) -> list[Winner]:
     """Keep the best span, drop what overlaps it, and go on with the rest.
 
     winners (Iterable[Winner]): Spans that may overlap.
-    merit (Callable[[Winner], float]): How good a span is. Of equals the longer
-        wins, then the earlier.
+    merit (Callable[[Winner], Any]): How good a span is, as something that can be
+        compared. Of equals the longer wins, then the earlier.
     RETURNS (List[Winner]): The spans kept, in the order of the text.
     """
     taken: set[int] = set()
     kept = []
-    for winner in sorted(winners, key=lambda w: (-merit(w), w.start - w.end, w.start)):
+    for winner in sorted(
+        winners, key=lambda w: (merit(w), w.end - w.start, -w.start), reverse=True
+    ):
         tokens = range(winner.start, winner.end)
         if taken.isdisjoint(tokens):
             taken.update(tokens)

@@ -64,6 +64,54 @@ class Errors(metaclass=ErrorsWithCodes):
     EP015 = "Can't write {path}: the name of a corpus ends in .spacy."
     EP016 = "There is no type group called '{name}'. There are: {groups}."
     EP017 = "Can't rename '{value}'. Write OLD=NEW, for example --rename PER=PERSON."
+    EP018 = (
+        "'{name}' can't rename {label} to {new}, because it has a label of that name "
+        "already. Remove or rename that one first."
+    )
+    EP020 = (
+        "There are no such settings of an adaptation: {unknown}. There are: {known}."
+    )
+    EP021 = (
+        "Can't read an example: {item}. Expected an Example, an annotated Doc, or a "
+        "text with the first character, the end and the label of each entity, such as "
+        "('Ada left.', [(0, 3, 'PERSON')])."
+    )
+    EP022 = "Can't adapt to this support set:\n{problems}\nNothing was changed."
+    EP023 = "There is no few-shot recogniser in this pipeline. It has: {names}."
+    EP024 = (
+        "There are several few-shot recognisers in this pipeline: {names}. Say which "
+        "one is meant, with name='...', or --name on the command line."
+    )
+    EP025 = (
+        "All types of the support set are known already: {labels}. There is nothing "
+        "to extend '{name}' with. To learn them anew, adapt with labels='replace'."
+    )
+    EP026 = (
+        "Can't train layers of the encoder: '{name}' doesn't listen to a transformer "
+        "of the pipeline, or it isn't clear what its layers are. Set "
+        "adapt.encoder_layers to 0."
+    )
+    EP027 = (
+        "The file '{path}' is there, but it has no results of a benchmark. Choose "
+        "another file for the results."
+    )
+    EP028 = (
+        "The file '{path}' has results of another benchmark, which differs in: {keys}. "
+        "Choose another file, or remove it to begin anew."
+    )
+    EP029 = (
+        "A target is two corpora, DEV and TEST, but there are {count} paths. For "
+        "Few-NERD's standard evaluation give the same corpus twice."
+    )
+    EP030 = (
+        "There are no such options: {options}. Settings of the adaptation are given "
+        "as --adapt.NAME, for example --adapt.lr 0.001."
+    )
+    EP031 = (
+        "The adapted pipeline can't be written to {path}, because the source is there. "
+        "Choose another folder."
+    )
+    EP019 = "'{name}' has no label '{label}'. It has: {labels}."
 
 
 class CorpusError(ValueError):
@@ -83,6 +131,21 @@ class CorpusError(ValueError):
 
     def __reduce__(self):
         return type(self), (self.path, self.reason, self.line)
+
+
+class SupportError(ValueError):
+    """A support set that can't be learned from, and why.
+
+    problems (list): For each problem where it is and what it is.
+    """
+
+    def __init__(self, problems):
+        self.problems = list(problems)
+        lines = [f"- {problem.where}: {problem.what}." for problem in self.problems]
+        super().__init__(Errors.EP022.format(problems="\n".join(lines)))
+
+    def __reduce__(self):
+        return type(self), (self.problems,)
 
 
 class Warnings(metaclass=ErrorsWithCodes):

@@ -120,24 +120,57 @@ def _has_same_tokens(one: Doc, other: Doc) -> bool:
     )
 
 
-def get_training_spans(
+class SpanPool(NamedTuple):
+    """What a batch offers to train on."""
+
+    entities: Spans
+    targets: Targets  # the column of each entity
+    entity_segments: Ints1d  # the sentence of each entity
+    nones: Spans  # spans that are certainly no entity
+    none_segments: Ints1d  # the sentence of each None span
+    is_hard: Bools1d  # whether a None span overlaps an entity
+
+    def take_nones(self, indices: Ints1d | Bools1d) -> "SpanPool":
+        """The same with some of the None spans only."""
+        return self._replace(
+            nones=self.nones[indices],
+            none_segments=self.none_segments[indices],
+            is_hard=self.is_hard[indices],
+        )
+
+    def take_segments(self, segments: Ints1d, *, ops: Ops) -> "SpanPool":
+        """The spans of some of the sentences."""
+        xp: Any = ops.xp
+        wanted = xp.isin(self.entity_segments, segments)
+        return self._replace(
+            entities=self.entities[wanted],
+            targets=self.targets[wanted],
+            entity_segments=self.entity_segments[wanted],
+        ).take_nones(xp.isin(self.none_segments, segments))
+
+    def flatten(self, *, ops: Ops) -> tuple[Spans, Targets]:
+        """All spans, and the column of each. None's is 0."""
+        xp: Any = ops.xp
+        spans = xp.concatenate([self.entities, self.nones])
+        return spans, xp.concatenate([self.targets, ops.alloc1i(len(self.nones))])
+
+
+def get_span_pool(
     golds: list[Gold],
     layout: Layout,
     columns: dict[str, int],
     *,
     max_width: int,
-    none_samples: int,
     ops: Ops,
-) -> tuple[Spans, Targets]:
-    """Gold entities of a batch, and None spans sampled around them.
+) -> SpanPool:
+    """Find the entities of a batch and all other spans.
 
     golds (List[Gold]): The annotation of each doc.
     layout (Layout): The layout of the batch.
     columns (Dict[str, int]): The column of the distances of each label.
     max_width (int): The longest None span.
-    none_samples (int): How many None spans to sample from each sentence.
     ops (Ops): Where the arrays are made.
-    RETURNS (Tuple[Spans, Targets]): The spans, and the column of each.
+    RETURNS (SpanPool): The spans.
     """
     xp: Any = ops.xp
     rows: list[tuple[int, int, int]] = []
@@ -149,15 +182,67 @@ def get_training_spans(
         )
         offset += len(gold.unknown)
     gold_rows = ops.asarray2i(rows) if rows else ops.alloc2i(0, 3)
-    entities, targets = gold_rows[:, :2], gold_rows[:, 2]
+    entities = gold_rows[:, :2]
 
     candidates = get_candidates(layout, max_width, ops=ops)
     unknown = xp.asarray(numpy.concatenate([gold.unknown for gold in golds]))
     certain = _count_inside(candidates, unknown, ops=ops) == 0
     nones = candidates[certain & ~_is_among(candidates, entities, ops=ops)]
-    nones = nones[sample_per_group(layout.segments[nones[:, 0]], none_samples, ops=ops)]
-    spans = xp.concatenate([entities, nones])
-    return spans, xp.concatenate([targets, ops.alloc1i(len(nones))])
+    taken = _cover(entities, len(unknown), ops=ops)
+    return SpanPool(
+        entities,
+        gold_rows[:, 2],
+        layout.segments[entities[:, 0]],
+        nones,
+        layout.segments[nones[:, 0]],
+        _count_inside(nones, taken, ops=ops) > 0,
+    )
+
+
+def sample_nones(
+    pool: SpanPool, *, count: int, hard_share: float, ops: Ops
+) -> SpanPool:
+    """Sample None spans from each sentence, without replacement.
+
+    pool (SpanPool): The spans of the batch.
+    count (int): How many None spans to sample from each sentence.
+    hard_share (float): Share of them that is sampled from the spans that overlap an
+        entity, as far as there are any.
+    ops (Ops): Where the arrays are made.
+    RETURNS (SpanPool): The same with the sampled None spans only.
+    """
+    xp: Any = ops.xp
+    lots = xp.random.random(len(pool.nones))
+    hard = xp.nonzero(pool.is_hard)[0]
+    segments = pool.none_segments
+    n_hard = round(hard_share * count)
+    first = hard[take_per_group(segments[hard], lots[hard], n_hard, ops=ops)]
+    lots[first] -= 1
+    return pool.take_nones(take_per_group(segments, lots, count, ops=ops))
+
+
+def take_per_group(groups: Ints1d, lots: Any, count: int, *, ops: Ops) -> Ints1d:
+    """Take the members of each group that drew the smallest lots.
+
+    groups (Ints1d): The group of each item.
+    lots (Floats1d): The lot of each item.
+    count (int): How many to take from each group, or all if it has fewer.
+    ops (Ops): Where the arrays are made.
+    RETURNS (Ints1d): Indices of the items taken.
+    """
+    xp: Any = ops.xp
+    order = xp.lexsort(xp.stack([lots, groups]))
+    in_order = groups[order]
+    places = xp.arange(len(groups)) - xp.searchsorted(in_order, in_order)
+    return order[places < count]
+
+
+def _cover(spans: Spans, length: int, *, ops: Ops) -> Bools1d:
+    """Flag the tokens that are inside a span."""
+    xp: Any = ops.xp
+    begins = xp.bincount(spans[:, 0], minlength=length + 1)
+    ends = xp.bincount(spans.sum(axis=1), minlength=length + 1)
+    return xp.cumsum(begins - ends)[:-1] > 0
 
 
 def _count_inside(spans: Spans, flags: Bools1d, *, ops: Ops) -> Ints1d:
@@ -173,19 +258,3 @@ def _is_among(spans: Spans, others: Spans, *, ops: Ops) -> Bools1d:
     keys = spans[:, 0].astype("int64") << 32 | spans[:, 1]
     wanted = others[:, 0].astype("int64") << 32 | others[:, 1]
     return xp.isin(keys, wanted)
-
-
-def sample_per_group(groups: Ints1d, count: int, *, ops: Ops) -> Ints1d:
-    """Draw up to `count` members of each group, without replacement.
-
-    groups (Ints1d): The group of each item.
-    count (int): How many to draw from each group, or all if it has fewer.
-    ops (Ops): Where the arrays are made.
-    RETURNS (Ints1d): Indices of the items drawn.
-    """
-    xp: Any = ops.xp
-    lots = xp.random.random(len(groups))
-    order = xp.lexsort(xp.stack([lots, groups]))
-    in_order = groups[order]
-    places = xp.arange(len(groups)) - xp.searchsorted(in_order, in_order)
-    return order[places < count]

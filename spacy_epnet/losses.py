@@ -10,11 +10,14 @@ from .prototypes import get_dispersion
 from .types import Distances, Prototypes, Targets
 
 
-def get_span_loss(distances: Distances, targets: Targets) -> tuple[float, Floats2d]:
+def get_span_loss(
+    distances: Distances, targets: Targets, *, none_weight: float = 1.0
+) -> tuple[float, Floats2d]:
     """Cross-entropy of spans whose logits are negative distances.
 
     distances (Distances): From each span to each prototype in use.
     targets (Targets): The column of each span's own prototype.
+    none_weight (float): What a None span weighs. An entity weighs 1.
     RETURNS (Tuple[float, Floats2d]): The mean loss and its gradient with respect
         to the distances. Both are zero if there are no spans.
     """
@@ -28,7 +31,9 @@ def get_span_loss(distances: Distances, targets: Targets) -> tuple[float, Floats
     surprises = distances[rows, targets] - nearest[:, 0] + xp.log(totals[:, 0])
     gradient = -likelihoods / totals
     gradient[rows, targets] += 1
-    return float(surprises.mean()), gradient / len(targets)
+    weights = xp.where(targets == 0, none_weight, 1.0).astype(distances.dtype)
+    weights /= max(float(weights.sum()), 1e-8)
+    return float((surprises * weights).sum()), gradient * weights[:, None]
 
 
 def get_dispersion_loss(prototypes: Prototypes, tau: float) -> tuple[float, Floats2d]:

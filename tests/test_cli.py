@@ -254,7 +254,7 @@ def test_hub_names_go_to_the_hub(overrides, monkeypatch):
 def test_help_names_the_commands():
     assert "epnet" in run("--help")
     output = run("epnet", "--help")
-    for command in ("encoder", "recognize"):
+    for command in ("adapt", "benchmark", "encoder", "recognize"):
         assert command in output
 
 

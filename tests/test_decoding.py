@@ -8,7 +8,18 @@ OPS = NumpyOps()
 
 
 def make_winner(start, end, *, distance=1.0, probability=0.5):
-    return Winner(start, end, 1, distance, probability)
+    return Winner(start, end, 1, distance, probability, probability)
+
+
+def find(spans, distances, *, decision="nearest", none_bias=0.0, threshold=0.0):
+    return get_winners(
+        spans,
+        distances,
+        decision=decision,
+        none_bias=none_bias,
+        threshold=threshold,
+        ops=OPS,
+    )
 
 
 def by_probability(winner):
@@ -18,7 +29,7 @@ def by_probability(winner):
 def test_winners_are_spans_nearest_to_a_type():
     spans = OPS.asarray2i([[0, 1], [3, 2], [4, 2]])
     distances = OPS.asarray2f([[1, 2, 3], [2, 0.5, 1], [9, 9, 8]])
-    winners = get_winners(spans, distances, threshold=0.0, ops=OPS)
+    winners = find(spans, distances)
     assert [(w.start, w.end, w.column) for w in winners] == [(3, 5, 1), (4, 6, 2)]
     assert [w.distance for w in winners] == [0.5, 8]
     likelihoods = numpy.exp(-distances[1])
@@ -29,10 +40,37 @@ def test_winners_are_spans_nearest_to_a_type():
 def test_winners_reach_the_threshold():
     spans = OPS.asarray2i([[0, 1], [3, 2]])
     distances = OPS.asarray2f([[1, 0, 1], [9, 0, 9]])
-    assert len(get_winners(spans, distances, threshold=0.5, ops=OPS)) == 2
-    assert len(get_winners(spans, distances, threshold=0.9, ops=OPS)) == 1
-    assert get_winners(spans, distances, threshold=1.1, ops=OPS) == []
-    assert get_winners(spans[:0], distances[:0], threshold=0.0, ops=OPS) == []
+    assert len(find(spans, distances, threshold=0.5)) == 2
+    assert len(find(spans, distances, threshold=0.9)) == 1
+    assert find(spans, distances, threshold=1.1) == []
+    assert find(spans[:0], distances[:0]) == []
+    assert find(spans, distances[:, :1]) == []
+
+
+def test_types_can_beat_none_together():
+    spans = OPS.asarray2i([[0, 1], [3, 2]])
+    distances = OPS.asarray2f([[1.0, 1.2, 1.3], [1.0, 1.2, 9.0]])
+    assert find(spans, distances) == []
+    (winner,) = find(spans, distances, decision="any")
+    assert (winner.start, winner.end, winner.column) == (0, 1, 1)
+    likelihoods = numpy.exp(-distances[0]) / numpy.exp(-distances[0]).sum()
+    assert winner.probability == pytest.approx(likelihoods[1])
+    assert winner.certainty == pytest.approx(likelihoods[1:].sum())
+
+
+def test_a_bias_moves_none_away_or_nearer():
+    spans = OPS.asarray2i([[0, 1], [3, 2]])
+    distances = OPS.asarray2f([[1.0, 1.2, 1.3], [1.0, 0.5, 9.0]])
+    assert len(find(spans, distances, none_bias=0.5)) == 2
+    assert len(find(spans, distances)) == 1
+    assert find(spans, distances, none_bias=-0.6) == []
+
+
+def test_a_far_none_does_not_overflow():
+    spans = OPS.asarray2i([[0, 1], [0, 2]])
+    distances = OPS.asarray2f([[1e4, 0.0, 1.0], [0.0, 1e4, 1e4]])
+    (winner,) = find(spans, distances, decision="any")
+    assert winner.certainty == 1
 
 
 def test_the_best_span_wins_and_the_rest_goes_on():

@@ -9,7 +9,9 @@ import spacy
 from spacy import registry
 from spacy.util import load_config, load_model_from_config
 
-from .conftest import ROOT
+from spacy_epnet.adaptation import make_settings
+
+from .conftest import ROOT, SOURCE_CONFIG
 
 GROUPS = ["spacy_factories", "spacy_architectures", "spacy_loggers", "spacy_cli"]
 OURS = [
@@ -32,6 +34,7 @@ def test_every_kind_is_registered():
         "epnet_ner",
         "spacy-epnet.ConsoleLogger.v1",
         "spacy-epnet.EPNet.v1",
+        "spacy-epnet.SurfaceTok2Vec.v1",
         "spacy-epnet.TransformerModel.v1",
     }
 
@@ -44,16 +47,18 @@ def test_entry_points_resolve(entry):
         assert registry.get(kind, entry.name) is entry.load()
 
 
-@pytest.mark.parametrize(
-    "path", sorted(ROOT.glob("configs/*.cfg")), ids=lambda p: p.name
-)
-def test_configs_are_complete(path, tiny_encoder):
+def test_the_config_for_training_is_complete(tiny_encoder):
     overrides = {"paths.encoder": str(tiny_encoder)}
-    config = load_config(path, overrides=overrides, interpolate=True)
+    config = load_config(SOURCE_CONFIG, overrides=overrides, interpolate=True)
     nlp = load_model_from_config(config, auto_fill=False, validate=True)
     assert "epnet_ner" in nlp.pipe_names
     optimizer = nlp.create_optimizer()
     assert optimizer.learn_rate is not None
+
+
+def test_the_config_for_adapting_is_understood():
+    settings = load_config(ROOT / "configs" / "adapt.cfg")["adapt"]
+    assert make_settings(settings.pop("profile"), **settings) == make_settings()
 
 
 def test_the_factory_config_is_complete():

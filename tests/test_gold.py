@@ -5,10 +5,11 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from thinc.api import NumpyOps
 
-from spacy_epnet.gold import get_training_spans, read_gold, sample_per_group
+from spacy_epnet.gold import get_span_pool, read_gold, sample_nones, take_per_group
 from spacy_epnet.spans import get_candidates, get_layout
 
 OPS = NumpyOps()
+RNG = numpy.random.default_rng(0)
 VOCAB = spacy.blank("en").vocab
 
 
@@ -21,17 +22,12 @@ def make_example(words, ents=(), *, reference=None, missing=()):
     return Example(Doc(VOCAB, words=words.split()), doc)
 
 
-def get_spans(examples, *, max_width=3, none_samples=1000):
+def get_spans(examples, *, max_width=3, none_samples=1000, hard_nones=0.0):
     golds = [read_gold(eg) for eg in examples]
     layout = get_layout([eg.predicted for eg in examples], ops=OPS)
-    spans, targets = get_training_spans(
-        golds,
-        layout,
-        {"A": 1, "B": 2},
-        max_width=max_width,
-        none_samples=none_samples,
-        ops=OPS,
-    )
+    pool = get_span_pool(golds, layout, {"A": 1, "B": 2}, max_width=max_width, ops=OPS)
+    pool = sample_nones(pool, count=none_samples, hard_share=hard_nones, ops=OPS)
+    spans, targets = pool.flatten(ops=OPS)
     return set(map(tuple, numpy.column_stack([spans, targets]).tolist()))
 
 
@@ -57,6 +53,19 @@ def test_none_spans_are_sampled_per_sentence_without_replacement():
     sentences = make_example("a b c d e f")
     sentences.predicted[3].is_sent_start = True
     assert len(get_spans([sentences], none_samples=4)) == 4 + 4
+
+
+def test_a_share_of_the_none_spans_overlaps_an_entity():
+    words = " ".join("abcdefghij")
+    for share, n_hard in ((1.0, 5), (0.5, 3)):
+        found = get_spans(
+            [make_example(words, [(4, 5, "A")])], none_samples=6, hard_nones=share
+        )
+        nones = [(start, width) for start, width, target in found if target == 0]
+        assert len(nones) == 6
+        assert sum(start <= 4 < start + width for start, width in nones) >= n_hard
+    plain = get_spans([make_example(words)], none_samples=6, hard_nones=1.0)
+    assert len(plain) == 6
 
 
 def test_gold_longer_than_any_candidate_is_trained_on():
@@ -92,7 +101,7 @@ def test_misaligned_gold_is_left_out_and_not_taken_for_none():
 @pytest.mark.parametrize("count", [0, 1, 3, 50])
 def test_sampling_takes_what_each_group_has(count):
     groups = OPS.asarray1i([0] * 10 + [1] * 2 + [5] * 7)
-    drawn = sample_per_group(groups, count, ops=OPS)
+    drawn = take_per_group(groups, RNG.random(19), count, ops=OPS)
     assert len(set(drawn.tolist())) == len(drawn)
     sizes = {int(g): int((groups[drawn] == g).sum()) for g in (0, 1, 5)}
     assert sizes == {0: min(count, 10), 1: min(count, 2), 5: min(count, 7)}
@@ -101,7 +110,7 @@ def test_sampling_takes_what_each_group_has(count):
 def test_sampling_is_uniform():
     groups = OPS.asarray1i([0] * 5 + [1] * 5)
     drawn = numpy.concatenate(
-        [sample_per_group(groups, 2, ops=OPS) for _ in range(2000)]
+        [take_per_group(groups, RNG.random(10), 2, ops=OPS) for _ in range(2000)]
     )
     counts = numpy.bincount(drawn, minlength=10)
     assert counts.sum() == 8000

@@ -81,11 +81,11 @@ def test_components_can_be_pickled_for_spawned_processes(trained, texts):
 def test_documents_are_scored_in_parts_with_the_same_result(
     trained, texts, monkeypatch
 ):
-    from spacy_epnet.components import epnet_ner
+    from spacy_epnet.components import epnet_recognizer
 
     doc = trained.make_doc(" ".join(texts))
     whole = trained(doc.copy())
-    monkeypatch.setattr(epnet_ner, "MAX_STARTS", 5)
+    monkeypatch.setattr(epnet_recognizer, "MAX_STARTS", 5)
     parts = trained(doc.copy())
     assert get_ents(parts) == get_ents(whole)
     numpy.testing.assert_allclose(get_scores(parts), get_scores(whole), atol=1e-5)
@@ -106,7 +106,7 @@ def test_error_handler_gets_the_docs(trained, texts):
 
 def test_replaced_listeners_give_the_same(trained, texts, tmp_path):
     before = [get_ents(doc) for doc in trained.pipe(texts)]
-    trained.replace_listeners("transformer", "epnet_ner", ["model.tok2vec"])
+    trained.replace_listeners("transformer", "epnet_ner", ["model.tok2vec.tok2vec"])
     trained.remove_pipe("transformer")
     assert [get_ents(doc) for doc in trained.pipe(texts)] == before
     trained.to_disk(tmp_path)
@@ -116,7 +116,7 @@ def test_replaced_listeners_give_the_same(trained, texts, tmp_path):
 
 
 def test_replaced_listeners_can_be_trained(nlp, examples):
-    nlp.replace_listeners("transformer", "epnet_ner", ["model.tok2vec"])
+    nlp.replace_listeners("transformer", "epnet_ner", ["model.tok2vec.tok2vec"])
     nlp.remove_pipe("transformer")
     first = nlp.update(examples, losses={})["epnet_ner"]
     assert train(nlp, examples)["epnet_ner"] < first / 2

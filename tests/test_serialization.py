@@ -73,7 +73,7 @@ def test_settings_and_assignment_travel_with_the_component(trained, make_nlp):
     other = make_nlp().get_pipe("epnet_ner").from_bytes(pipe.to_bytes())
     assert other.cfg == pipe.cfg
     assert other.prototypes == {"PERSON": 1, "PLACE": 2}
-    assert other.cfg["ever_assigned"] == [1, 2]
+    assert other.cfg["ever_assigned"] == {"PERSON": 1, "PLACE": 2}
 
 
 def test_grown_tables_can_be_loaded(trained, texts, tmp_path):
@@ -163,7 +163,7 @@ def load_other(nlp, data):
     """The bytes of a component with another label."""
     message = srsly.msgpack_loads(data)
     cfg = srsly.json_loads(message["cfg"])
-    cfg["prototypes"]["OTHER"] = 3
+    cfg["generations"][0]["OTHER"] = 3
     message["cfg"] = srsly.json_dumps(cfg)
     return srsly.msgpack_dumps(message)
 
@@ -193,7 +193,7 @@ def test_layers_of_the_component_itself_stay_unchanged_too(examples):
 
     pipe, other = make_pipe(), make_pipe()
     before = pipe.to_bytes()
-    other.cfg["prototypes"]["PERSON"] = 999
+    other.cfg["generations"][0]["PERSON"] = 999
     with pytest.raises(ValueError, match=r"\[EP007\].*999"):
         pipe.from_bytes(other.to_bytes())
     assert pipe.to_bytes() == before
@@ -216,7 +216,7 @@ def test_files_of_other_components_are_refused(trained, texts, tmp_path):
 def test_rows_beyond_the_table_are_refused(trained, pipe_bytes):
     message = srsly.msgpack_loads(pipe_bytes)
     cfg = srsly.json_loads(message["cfg"])
-    cfg["prototypes"]["PERSON"] = 99
+    cfg["generations"][0]["PERSON"] = 99
     message["cfg"] = srsly.json_dumps(cfg)
     pipe = trained.get_pipe("epnet_ner")
     with pytest.raises(ValueError, match=r"\[EP007\].*99"):

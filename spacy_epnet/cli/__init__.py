@@ -3,6 +3,8 @@
 from spacy.cli._util import app
 
 from ._app import epnet_cli
+from .adapt import adapt_cli
+from .benchmark import benchmark_cli
 from .convert import convert_cli
 from .encoder import encoder_cli
 from .recognize import recognize_cli
@@ -11,6 +13,8 @@ from .sample import sample_cli
 app.add_typer(epnet_cli)
 
 __all__ = [
+    "adapt_cli",
+    "benchmark_cli",
     "convert_cli",
     "encoder_cli",
     "epnet_cli",

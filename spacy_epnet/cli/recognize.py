@@ -4,9 +4,12 @@ from typing import Annotated
 
 import spacy
 import typer
+from spacy import displacy
+from spacy.language import Language
 from spacy.tokens import Doc
 from wasabi import msg, table
 
+from ..corpora.files import write_whole
 from ._app import epnet_cli
 
 
@@ -19,26 +22,51 @@ def recognize_cli(
     file: Annotated[
         Path | None, typer.Option("--file", "-f", help="File with one text a line")
     ] = None,
+    explain: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--explain",
+            help="Text whose entities are explained: what else they could be, and "
+            "which examples they are near to. Can be given several times",
+        ),
+    ] = None,
+    html: Annotated[
+        Path | None, typer.Option(help="Page to write, with the entities marked")
+    ] = None,
 ) -> None:
     """
     Show the entities that a pipeline recognizes, with their probabilities.
 
-    Example: spacy epnet recognize training/model-best "Ada Lovelace lived in London."
+    Example: spacy epnet recognize training/adapted "Ada Lovelace lived in London."
+
+    Example: spacy epnet recognize training/adapted --explain "Ada lived in London."
     """
     if file is not None and not file.is_file():
         msg.fail("There is no such file", str(file), exits=1)
     lines = [] if file is None else file.read_text(encoding="utf8").splitlines()
     given = [*(texts or []), *(line for line in lines if line.strip())]
-    if not given:
-        msg.fail("There is nothing to recognize", "Give texts, or a --file", exits=1)
+    if not given and not explain:
+        msg.fail(
+            "There is nothing to recognize",
+            "Give texts, a --file, or a text to --explain",
+            exits=1,
+        )
     try:
         nlp = spacy.load(model)
-    except OSError as err:
-        msg.fail("Can't load the pipeline", str(err), exits=1)
-    for doc in nlp.pipe(given):
-        print(doc.text)
-        rows = list(get_rows(doc))
-        print(table(rows) if rows else "\nno entities\n")
+        docs = list(nlp.pipe(given))
+        for doc in docs:
+            print(doc.text)
+            rows = list(get_rows(doc))
+            print(table(rows) if rows else "\nno entities\n")
+        for text in explain or []:
+            show_explanations(nlp, text)
+        if html is not None:
+            with write_whole(html) as path:
+                page = displacy.render(docs, style="ent", page=True, jupyter=False)
+                path.write_text(page, encoding="utf8")
+            msg.good("Wrote the page", str(html))
+    except (ValueError, OSError) as err:
+        msg.fail("Can't recognize anything", str(err), exits=1)
 
 
 def get_rows(doc: Doc) -> Iterator[tuple[str, str, str]]:
@@ -50,3 +78,27 @@ def get_rows(doc: Doc) -> Iterator[tuple[str, str, str]]:
     }
     for ent in doc.ents:
         yield ent.text, ent.label_, scores.get((ent.start, ent.end, ent.label_), "")
+
+
+def show_explanations(nlp: Language, text: str) -> None:
+    """Print why there are entities in a text."""
+    from ..explanation import explain
+
+    print(text)
+    found = explain(nlp, text)
+    if not found:
+        print("\nno entities\n")
+    for entity in found:
+        others = ", ".join(f"{label} {p:.3f}" for label, p in entity.runners_up)
+        rows = [
+            ("", f"{entity.label} {entity.probability:.3f}"),
+            ("otherwise", others),
+            *(
+                (f"near, at {near.distance:.2f}", f'{near.label} "{near.text}"')
+                for near in entity.neighbours
+            ),
+        ]
+        rows[0] = (entity.text, rows[0][1])
+        if not entity.neighbours:
+            rows.append(("near", "unknown, the pipeline has kept no examples"))
+        print(table(rows))

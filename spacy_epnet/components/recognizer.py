@@ -1,7 +1,7 @@
 """What every few-shot recogniser does around its model."""
 
 from collections.abc import Callable, Iterable
-from copy import deepcopy
+from copy import copy, deepcopy
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from thinc.api import Model
 
 from ..decoding import Entity, split_by_overlap
 from ..errors import Errors
+from ..gold import Gold
 from ..models.epnet import get_table_size
 from ..models.listeners import count_unfed, get_listeners, get_upstream, is_connected
 from ..prototypes import NONE_ROW, get_free_row
@@ -40,13 +41,15 @@ class FewShotRecognizer(TrainablePipe):
         scorer (Optional[Callable]): The scoring method.
         **cfg: The settings, which travel with the component.
         """
-        super().__init__(vocab, model, name, prototypes={}, ever_assigned=[], **cfg)
+        super().__init__(
+            vocab, model, name, generations=[{}], ever_assigned={}, support=[], **cfg
+        )
         self.scorer = scorer
 
     @property
     def labels(self) -> tuple[str, ...]:
         """RETURNS (Tuple[str, ...]): The labels, in the order they were added."""
-        return tuple(self.cfg["prototypes"])
+        return tuple(self.prototypes)
 
     @property
     def label_data(self) -> list[str]:
@@ -56,12 +59,26 @@ class FewShotRecognizer(TrainablePipe):
     @property
     def prototypes(self) -> dict[str, int]:
         """RETURNS (Dict[str, int]): The row of the prototype table of each label."""
-        return dict(self.cfg["prototypes"])
+        return {
+            label: row
+            for generation in self.generations
+            for label, row in generation.items()
+        }
+
+    @property
+    def generations(self) -> list[dict[str, int]]:
+        """RETURNS (List[Dict[str, int]]): Labels that were learned together, and the
+        row of each. Every generation is decided as if it were alone, so that what
+        an older one recognises doesn't depend on the younger ones.
+        """
+        return self.cfg["generations"]
 
     @property
     def rows(self) -> Rows:
-        """RETURNS (Rows): The rows in use: None's, then those of the labels."""
-        return self.model.ops.asarray1i([NONE_ROW, *self.cfg["prototypes"].values()])
+        """RETURNS (Rows): The rows in use: None's, then those of the labels, and so
+        for each generation."""
+        rows = [[NONE_ROW, *labels.values()] for labels in self.generations]
+        return self.model.ops.asarray1i([row for part in rows for row in part])
 
     @property
     def spans_key(self) -> str:
@@ -75,15 +92,66 @@ class FewShotRecognizer(TrainablePipe):
         RETURNS (int): 0 if the label is there already, otherwise 1.
         """
         self._check_label(label)
-        prototypes = self.cfg["prototypes"]
-        if label in prototypes:
+        if label in self.prototypes:
             return 0
-        row = get_free_row(prototypes.values())
-        prototypes[label] = row
-        self.cfg["ever_assigned"] = sorted({*self.cfg["ever_assigned"], row})
-        self.vocab.strings.add(label)
-        self.set_output(row + 1)
+        self.generations[-1][label] = get_free_row(self.prototypes.values())
+        self._take_rows()
         return 1
+
+    def set_generations(self, generations: Iterable[dict[str, int]]) -> None:
+        """Exchange all labels.
+
+        generations (Iterable[Dict[str, int]]): The row of each label. There is room
+            made in the prototype table for rows that it doesn't have.
+        """
+        self.cfg["generations"] = [dict(labels) for labels in generations] or [{}]
+        self._take_rows()
+
+    def remove_label(self, label: str) -> None:
+        """Forget a label. Its prototype is free for another.
+
+        label (str): The label to remove.
+        """
+        del self._get_generation(label)[label]
+        kept = [labels for labels in self.generations if labels]
+        self.cfg["generations"] = kept or [{}]
+
+    def rename_label(self, label: str, new: str) -> None:
+        """Give a label another name, and leave all else as it is.
+
+        label (str): The label to rename.
+        new (str): Its new name.
+        """
+        self._check_label(new)
+        generation = self._get_generation(label)
+        if new != label and new in self.prototypes:
+            raise ValueError(Errors.EP018.format(name=self.name, label=label, new=new))
+        names = {label: new}
+        renamed = {names.get(old, old): row for old, row in generation.items()}
+        generation.clear()
+        generation.update(renamed)
+        for example in self.cfg["support"]:
+            ents = example["ents"]
+            example["ents"] = [[*span, names.get(old, old)] for *span, old in ents]
+        self.cfg["ever_assigned"].pop(label, None)
+        self._take_rows()
+
+    def _get_generation(self, label: str) -> dict[str, int]:
+        for generation in self.generations:
+            if label in generation:
+                return generation
+        known = ", ".join(self.labels)
+        raise ValueError(Errors.EP019.format(name=self.name, label=label, labels=known))
+
+    def _take_rows(self) -> None:
+        rows = self.prototypes.values()
+        # A row is known by the type that had it last.
+        known = self.cfg["ever_assigned"].items()
+        former = {label: row for label, row in known if row not in rows}
+        self.cfg["ever_assigned"] = {**former, **self.prototypes}
+        for label in self.labels:
+            self.vocab.strings.add(label)
+        self.set_output(max(rows, default=NONE_ROW) + 1)
 
     def _check_label(self, label: Any) -> None:
         if not isinstance(label, str) or not label:
@@ -152,6 +220,40 @@ class FewShotRecognizer(TrainablePipe):
     def _write_group(self, doc: Doc, key: str, spans: list[Span], **attrs) -> None:
         doc.spans[key] = SpanGroup(doc, name=key, attrs=attrs, spans=spans)
 
+    def copy_sharing_encoder(self) -> "FewShotRecognizer":
+        """RETURNS (FewShotRecognizer): A copy with weights and settings of its own.
+        Only the encoder, or the listener to it, is the same.
+        """
+        twin = copy(self)
+        shared = self.model.get_ref("tok2vec")
+        twin.cfg = deepcopy(self.cfg)
+        twin.model = deepcopy(self.model, {id(shared): shared})
+        return twin
+
+    def take_over(self, other: "FewShotRecognizer") -> None:
+        """Become what a copy of this recogniser has become.
+
+        other (FewShotRecognizer): The copy.
+        """
+        self.cfg, self.model = other.cfg, other.model
+
+    def remember(self, docs: list[Doc], golds: list[Gold], *, forgetting: bool) -> None:
+        """Keep a support set, to explain predictions by it.
+
+        docs (List[Doc]): The docs.
+        golds (List[Gold]): Their annotation.
+        forgetting (bool): Whether to forget those of earlier adaptations.
+        """
+        examples = [
+            {
+                "words": [token.text for token in doc],
+                "spaces": [bool(token.whitespace_) for token in doc],
+                "ents": [[ent.start, ent.end, ent.label_] for ent in gold.ents],
+            }
+            for doc, gold in zip(docs, golds, strict=True)
+        ]
+        self.cfg["support"] = ([] if forgetting else self.cfg["support"]) + examples
+
     def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()):
         """Load the component from a bytestring.
 
@@ -195,7 +297,7 @@ class FewShotRecognizer(TrainablePipe):
 
     def _check_rows(self) -> None:
         size = get_table_size(self.model)
-        for label, row in self.cfg["prototypes"].items():
+        for label, row in self.prototypes.items():
             if size is not None and not 0 < row < size:
                 raise ValueError(f"{label} is assigned row {row} of {size} prototypes")
 

@@ -127,15 +127,23 @@ def decode(data: bytes, path: Path, line: int | None, errors: str = "strict") ->
         raise CorpusError(path, f"not UTF-8: {err.reason}", line) from err
 
 
+def is_sharded(folder: Path) -> bool:
+    """Whether a folder has shards of a corpus and nothing else."""
+    return all(SHARD_NAME.fullmatch(file.name) for file in folder.iterdir())
+
+
 @contextmanager
-def write_whole(output: Path) -> Iterator[Path]:
+def write_whole(
+    output: Path, *, may_replace: Callable[[Path], bool] = is_sharded
+) -> Iterator[Path]:
     """Make a file or folder that is there whole or not at all.
 
-    output (Path): Where it is to be. A file there is replaced, and so is a folder of
-        shards, but no other folder.
+    output (Path): Where it is to be. A file there is replaced.
+    may_replace (Callable[[Path], bool]): Whether a folder that is there is replaced
+        as well.
     YIELDS (Path): Where to write it. It is moved to its place when all went well.
     """
-    if output.is_dir() and not is_sharded(output):
+    if output.is_dir() and not may_replace(output):
         raise CorpusError(output, "there is a folder with other files at this place")
     output.parent.mkdir(parents=True, exist_ok=True)
     work = Path(mkdtemp(dir=output.parent, prefix=f".{output.name}-"))
@@ -148,11 +156,6 @@ def write_whole(output: Path) -> Iterator[Path]:
         os.replace(work / output.name, output)
     finally:
         shutil.rmtree(work, ignore_errors=True)
-
-
-def is_sharded(folder: Path) -> bool:
-    """Whether a folder has shards of a corpus and nothing else."""
-    return all(SHARD_NAME.fullmatch(file.name) for file in folder.iterdir())
 
 
 def check_places(outputs: Iterable[Path], inputs: Iterable[Path]) -> None:

@@ -53,13 +53,14 @@ class Corpus:
     """A corpus to sample from.
 
     path (Path): A `.spacy` file, or a folder of them.
+    vocab (Optional[Vocab]): The vocabulary of the docs.
     """
 
-    def __init__(self, path: Path):
+    def __init__(self, path: Path, vocab: Vocab | None = None):
         self.path = path
         self.files = list_files([path], "*.spacy")
         self.docs: list[Doc] = []
-        vocab = Vocab()
+        vocab = vocab or Vocab()
         digest = hashlib.sha256()
         for file in self.files:
             data = file.read_bytes()

@@ -8,7 +8,7 @@ from thinc.api import ArgsKwargs, Model, Optimizer, PyTorchShim, torch2xp, xp2to
 from thinc.layers.pytorchwrapper import forward
 from thinc.shims import Shim
 
-from ..types import HeadInput, HeadOutput, TokenVectors
+from ..types import HeadInput, HeadOutput, Prototypes, Spans, TokenVectors
 
 
 def build_head(
@@ -34,6 +34,7 @@ def build_head(
             "convert_outputs": convert_outputs,
             "dropout_rate": 0.0,
             "n_prototypes": n_prototypes,
+            "trains_tokens": True,
         },
         shims=[NetworkShim(make_network, learn_rate_scale, {"similarity": similarity})],
     )
@@ -108,14 +109,17 @@ def convert_inputs(
     tokens, spans, rows = inputs
     shim: Any = model.shims[0]
     shim._model.dropout = model.attrs["dropout_rate"]
+    trains_tokens = model.attrs["trains_tokens"]
     args = (
-        xp2torch(tokens, requires_grad=is_train, device=shim.device),
+        xp2torch(tokens, requires_grad=is_train and trains_tokens, device=shim.device),
         xp2torch(spans[:, 0], device=shim.device).long(),
         xp2torch(spans[:, 1], device=shim.device).long(),
         xp2torch(rows, device=shim.device).long(),
     )
 
     def convert_gradient(d_args: ArgsKwargs) -> TokenVectors:
+        if not trains_tokens:
+            return model.ops.alloc2f(0, 0)
         return torch2xp(d_args.args[0])  # type: ignore[return-value]
 
     return ArgsKwargs(args=args, kwargs={}), convert_gradient
@@ -133,3 +137,35 @@ def convert_outputs(
 
     distances, prototypes = outputs
     return (torch2xp(distances), torch2xp(prototypes)), convert_gradient  # type: ignore[return-value]
+
+
+def project_spans(head: Model, tokens: TokenVectors, spans: Spans) -> Prototypes:
+    """Map spans to the space of the prototypes.
+
+    head (Model): The head.
+    tokens (TokenVectors): The batch's tokens.
+    spans (Spans): The spans.
+    RETURNS (Prototypes): (M, d1) A point for each span.
+    """
+    import torch
+
+    args = convert_inputs(head, (tokens, spans, head.ops.alloc1i(0)), False)[0].args
+    network: Any = head.shims[0]._model
+    network.eval()
+    with torch.no_grad():
+        return torch2xp(network.project(network.embed(*args[:3])))  # type: ignore[return-value]
+
+
+def get_prototypes(head: Model) -> Prototypes:
+    """RETURNS (Prototypes): All prototypes, as they are compared with spans."""
+    network: Any = head.shims[0]._model
+    return torch2xp(network.get_prototypes().detach())  # type: ignore[return-value]
+
+
+def set_prototype(head: Model, row: int, value: Any) -> None:
+    """Put something into a row of the prototype table."""
+    import torch
+
+    shim: Any = head.shims[0]
+    with torch.no_grad():
+        shim._model.prototypes[row] = xp2torch(value, device=shim.device)

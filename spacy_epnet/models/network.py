@@ -7,6 +7,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from ..prototypes import NONE_ROW
+
 # A forked process, such as a worker of nlp.pipe, inherits PyTorch's thread pool
 # without its threads and would wait for them forever. It works alone instead.
 if hasattr(os, "register_at_fork"):
@@ -65,28 +67,41 @@ class SpanPrototypeNetwork(nn.Module):
         tokens (Tensor): (T, d2) The batch's token vectors.
         starts (Tensor): (M,) First token of each span.
         widths (Tensor): (M,) Tokens of each span.
-        rows (Tensor): (R,) The prototypes in use.
+        rows (Tensor): (R,) The prototypes in use, each generation after None's.
         RETURNS (Tuple[Tensor, Tensor]): (M, R) Squared distances, and (P, d1) all
             prototypes, so that a loss can be put on both.
         """
-        clamped = widths.clamp(max=self.width_embeddings.num_embeddings)
-        embedded = torch.cat(
-            [pool_spans(tokens, starts, widths), self.width_embeddings(clamped - 1)],
-            dim=1,
+        return self.measure(self.project(self.embed(tokens, starts, widths)), rows)
+
+    def measure(self, projected: Tensor, rows: Tensor) -> tuple[Tensor, Tensor]:
+        """Measure how far projected spans are from each prototype in use."""
+        prototypes = self.get_prototypes()[rows]
+        # How a product is rounded depends on its shape. One for each generation, so
+        # that the distances to the older ones stay the same to the last bit.
+        begins = (rows == NONE_ROW).nonzero()[1:, 0].tolist()
+        generations = torch.tensor_split(prototypes, begins)
+        distances = [square_distances(projected, part) for part in generations]
+        return torch.cat(distances, dim=1), self.prototypes
+
+    def get_prototypes(self) -> Tensor:
+        """The prototypes, as they are compared with projected spans."""
+        return (
+            F.normalize(self.prototypes, dim=1) if self.normalize else self.prototypes
         )
-        projected = self.project(embedded)
-        prototypes = self.prototypes[rows]
-        if self.normalize:
-            projected = F.normalize(projected, dim=1)
-            prototypes = F.normalize(prototypes, dim=1)
-        return square_distances(projected, prototypes), self.prototypes
+
+    def embed(self, tokens: Tensor, starts: Tensor, widths: Tensor) -> Tensor:
+        """Describe spans by the maximum of their tokens and by their width."""
+        clamped = widths.clamp(max=self.width_embeddings.num_embeddings)
+        pooled = pool_spans(tokens, starts, widths)
+        return torch.cat([pooled, self.width_embeddings(clamped - 1)], dim=1)
 
     def project(self, spans: Tensor) -> Tensor:
         """Map embedded spans to the space of the prototypes."""
         *hidden, last = self.projection
         for layer in hidden:
             spans = F.dropout(F.relu(layer(spans)), self.dropout, self.training)
-        return last(spans)
+        projected = last(spans)
+        return F.normalize(projected, dim=1) if self.normalize else projected
 
 
 def pool_spans(tokens: Tensor, starts: Tensor, widths: Tensor) -> Tensor:

@@ -1,8 +1,9 @@
 """Networks as safetensors, which hold numbers and can't run code."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from safetensors.torch import load, save
+from thinc.api import Model, PyTorchShim
 
 from .network import SpanPrototypeNetwork
 
@@ -35,3 +36,19 @@ def network_from_bytes(
     )
     network.load_state_dict(weights)
     return network
+
+
+def iter_weights(model: Model) -> Iterator[bytes]:
+    """All weights of a model, in an order that is always the same.
+
+    model (Model): The model.
+    YIELDS (bytes): The weights, one array after the other.
+    """
+    for node in model.walk():
+        for name in node.param_names:
+            if node.has_param(name):
+                yield node.ops.to_numpy(node.get_param(name)).tobytes()
+        for shim in node.shims:
+            if isinstance(shim, PyTorchShim) and shim._model is not None:
+                for value in shim._model.state_dict().values():
+                    yield value.cpu().contiguous().numpy().tobytes()

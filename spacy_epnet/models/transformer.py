@@ -61,9 +61,19 @@ def init(model: Model, X: Any = None, Y: Any = None) -> None:
 def replace_listener_cfg(transformer: dict, listener: dict) -> dict:
     from spacy_transformers.layers._util import replace_listener_cfg
 
+    # spaCy passes the config of the whole tok2vec layer, inside which it may be.
+    listener = find_listener(listener) or listener
     # The layer that takes the listener's place would train in half precision on CUDA
     # machines only, and would fail on their CPUs.
     return {**replace_listener_cfg(transformer, listener), "mixed_precision": False}
+
+
+def find_listener(config: dict) -> dict | None:
+    """Find the config of a listener to a transformer inside that of another layer."""
+    if "TransformerListener" in config.get("@architectures", ""):
+        return config
+    inner = (value for value in config.values() if isinstance(value, dict))
+    return next(filter(None, map(find_listener, inner)), None)
 
 
 def _is_path(name: str) -> bool:

@@ -1,0 +1,94 @@
+"""Compare settings of the adaptation on source types that were held out.
+
+    python -m benchmarks.settings MODEL DEV TEST [DEV TEST ...] --output settings.json
+
+MODEL must not have been trained on the types of DEV and TEST. The profile "default"
+is the first row, and each other row changes what it says. How the held-out types were
+made is in docs/adapting.md.
+"""
+
+from pathlib import Path
+from statistics import fmean
+from typing import Annotated
+
+import spacy
+import typer
+from wasabi import msg
+
+from spacy_epnet.evaluation.protocol import Benchmark, Profile, make_targets
+from spacy_epnet.evaluation.results import Results
+
+ROWS = {
+    "default": {},
+    "assignment: random": {"assignment": "random"},
+    "assignment: nearest": {"assignment": "nearest"},
+    "assignment: names": {"assignment": "names", "name_weight": 3.0},
+    "assignment: free": {"assignment": "free"},
+    "mixture without names": {"name_weight": 0.0},
+    "lr 0.0002": {"lr": 0.0002},
+    "lr 0.001": {"lr": 0.001},
+    "20 steps": {"max_steps": 20, "average": 10},
+    "80 steps": {"max_steps": 80},
+    "no average of weights": {"average": 0},
+    "prototypes only": {"trained_layers": 0},
+    "last layer": {"trained_layers": 1},
+    "all layers": {"trained_layers": 3},
+    "no hard None spans": {"hard_nones": 0.0},
+    "80 None spans": {"none_samples": 80},
+    "None weighs 0.5": {"none_weight": 0.5},
+    "dropout 0.1": {"dropout": 0.1},
+    "dispersion: assigned": {"dispersion": "assigned"},
+    "dispersion: off": {"dispersion": "off"},
+    "decision: any": {"decision": "any", "overlaps": "certainty"},
+    "overlaps: distance": {"overlaps": "distance"},
+    "none_bias 0.5": {"none_bias": 0.5},
+    "none_bias -0.5": {"none_bias": -0.5},
+}
+
+
+def main(
+    model: str,
+    corpora: list[Path],
+    shots: str = "1,5",
+    supports: int = 3,
+    output: Annotated[Path | None, typer.Option()] = None,
+) -> None:
+    """Measure every row, and print F1 and its difference to the default."""
+    profiles = {name: Profile("default", changes) for name, changes in ROWS.items()}
+    numbers = [int(number) for number in shots.split(",")]
+    benchmark = Benchmark(
+        spacy.load(model), make_targets(corpora), profiles, numbers, [*range(supports)]
+    )
+    results = Results(output, benchmark.describe())
+    for run, result in benchmark.run(results.runs):
+        results.add(run, result)
+        print(f"{run.key}: {result['f']:.1f}", flush=True)
+    show(results, numbers)
+
+
+def show(results: Results, shots: list[int]) -> None:
+    """Print a row for each setting."""
+    groups = {
+        (group["profile"], group["shots"], group["target"]): group["f"]["mean"]
+        for group in results.summarize()
+    }
+    targets = [target["name"] for target in results.header["targets"]]
+    columns = [(number, target) for target in targets for number in shots]
+    default = fmean(groups["default", *column] for column in columns)
+    rows = []
+    for name in ROWS:
+        values = [groups[name, *column] for column in columns]
+        mean = fmean(values)
+        cells = [f"{value:.1f}" for value in values]
+        rows.append((name, *cells, f"{mean:.2f}", f"{mean - default:+.2f}"))
+    header = [f"{target} {number}-shot" for number, target in columns]
+    msg.table(
+        rows,
+        header=("setting", *header, "average", "difference"),
+        aligns=("l", *("r" for _ in range(len(header) + 2))),
+        divider=True,
+    )
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,164 @@
+"""Fine-tuning on the spans of a support set."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from statistics import fmean
+from typing import Any, TypeAlias
+
+from thinc.api import Model, Ops
+
+from ..gold import SpanPool, sample_nones
+from ..losses import get_dispersion_loss, get_span_loss
+from ..models.tuning import HeadTuner
+from ..types import HeadOutput, Rows, Targets
+from .encoding import Encode
+from .settings import AdaptSettings
+
+OnStep: TypeAlias = Callable[[int, float], object]
+
+STEP_LIMIT = "the step limit was reached"
+NO_FALL = "the loss stopped falling"
+
+
+@dataclass
+class Tuning:
+    """How fine-tuning went."""
+
+    losses: list[float] = field(default_factory=list)  # of each pass
+    steps: int = 0
+    stopped: str = STEP_LIMIT
+    best: int = 0  # the pass with the smallest loss, from 0
+
+    def add(self, loss: float, patience: int) -> None:
+        """Note the loss of a pass over the support set."""
+        self.losses.append(loss)
+        if loss < self.losses[self.best]:
+            self.best = len(self.losses) - 1
+        if patience and len(self.losses) - 1 - self.best >= patience:
+            self.stopped = NO_FALL
+
+
+def tune(
+    head: Model,
+    encode: Encode,
+    pool: SpanPool,
+    rows: Rows,
+    settings: AdaptSettings,
+    *,
+    tau: float,
+    trained_rows: list[int],
+    on_step: OnStep = lambda step, loss: None,
+) -> Tuning:
+    """Fine-tune a head until its loss stops falling or there were enough steps.
+
+    head (Model): The head.
+    encode (Encode): Gives the token vectors of the support set.
+    pool (SpanPool): The spans of the support set.
+    rows (Rows): The prototypes in use, None's first.
+    settings (AdaptSettings): How to go about it.
+    tau (float): Mean squared distance wanted between prototypes.
+    trained_rows (List[int]): The prototypes that may move.
+    on_step (Callable[[int, float], object]): Told of each step and its loss.
+    RETURNS (Tuning): How it went.
+    """
+    ops = head.ops
+    tuner = HeadTuner(
+        head,
+        n_layers=settings.trained_layers,
+        rows=trained_rows,
+        lr=settings.lr,
+        trains_tokens=settings.encoder_layers > 0,
+    )
+    tuning = Tuning()
+    best: Any = None
+    once = None
+    if not settings.resample_nones:
+        pool = sample(pool, settings, ops)
+        once = pool.flatten(ops=ops) if settings.batch_size is None else None
+    with tuner.open():
+        while tuning.stopped == STEP_LIMIT and tuning.steps < settings.max_steps:
+            losses = []
+            for batch in iter_batches(pool, settings.batch_size, ops):
+                spans, targets = once or sample(batch, settings, ops).flatten(ops=ops)
+                tokens, backprop_tokens = encode()
+                outputs, backprop = tuner.begin_update(
+                    tokens, spans, rows, dropout=settings.dropout
+                )
+                loss, gradient = get_loss(outputs, targets, rows, settings, tau=tau)
+                backprop_tokens(backprop(gradient))
+                tuner.finish_update()
+                tuning.steps += 1
+                losses.append(loss)
+                on_step(tuning.steps, loss)
+                if tuning.steps > settings.max_steps - settings.average:
+                    tuner.add_to_average()
+                if tuning.steps == settings.max_steps:
+                    break
+            tuning.add(fmean(losses), settings.patience)
+            if settings.restore_best and tuning.best == len(tuning.losses) - 1:
+                best = tuner.copy_weights()
+        if settings.restore_best:
+            tuner.set_weights(best)
+        else:
+            tuner.use_average()
+    return tuning
+
+
+def iter_batches(pool: SpanPool, size: int | None, ops: Ops) -> Iterator[SpanPool]:
+    """Deal the sentences of a support set out to batches, at random.
+
+    pool (SpanPool): The spans of the support set.
+    size (Optional[int]): Sentences in a batch. All if null.
+    ops (Ops): Where the arrays are made.
+    YIELDS (SpanPool): The spans of each batch.
+    """
+    if size is None:
+        yield pool
+        return
+    xp: Any = ops.xp
+    every = xp.concatenate([pool.entity_segments, pool.none_segments])
+    segments = xp.random.permutation(xp.unique(every))
+    for start in range(0, len(segments), size):
+        yield pool.take_segments(segments[start : start + size], ops=ops)
+
+
+def sample(pool: SpanPool, settings: AdaptSettings, ops: Ops) -> SpanPool:
+    """Sample None spans as the settings say."""
+    if settings.none_samples is None:
+        return pool
+    return sample_nones(
+        pool, count=settings.none_samples, hard_share=settings.hard_nones, ops=ops
+    )
+
+
+def get_loss(
+    outputs: HeadOutput,
+    targets: Targets,
+    rows: Rows,
+    settings: AdaptSettings,
+    *,
+    tau: float,
+) -> tuple[float, HeadOutput]:
+    """Find the loss of a step and its gradient.
+
+    outputs (HeadOutput): What the head gave.
+    targets (Targets): The column of each span.
+    rows (Rows): The prototypes in use.
+    settings (AdaptSettings): What None weighs, and which prototypes are dispersed.
+    tau (float): Mean squared distance wanted between prototypes.
+    RETURNS (Tuple[float, HeadOutput]): The loss, and its gradient with respect to the
+        head's outputs.
+    """
+    distances, prototypes = outputs
+    loss, d_distances = get_span_loss(
+        distances, targets, none_weight=settings.none_weight
+    )
+    d_prototypes: Any = prototypes * 0
+    if settings.dispersion == "all":
+        dispersion, d_prototypes = get_dispersion_loss(prototypes, tau)
+        loss += dispersion
+    elif settings.dispersion == "assigned":
+        dispersion, d_assigned = get_dispersion_loss(prototypes[rows], tau)
+        d_prototypes[rows] = d_assigned
+        loss += dispersion
+    return loss, (d_distances, d_prototypes)

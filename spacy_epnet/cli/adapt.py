@@ -1,0 +1,177 @@
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated, Any, Literal
+
+import spacy
+import srsly
+import typer
+from spacy.cli._util import import_code, parse_config_overrides
+from spacy.language import Language
+from spacy.tokens import Doc
+from spacy.util import load_config
+from tqdm import tqdm
+from wasabi import msg
+
+from ..corpora.convert import convert
+from ..corpora.files import write_whole
+from ..corpora.sampling import Corpus
+from ..errors import Errors, SupportError
+from ._app import epnet_cli
+from .loading import check_output, save_pipeline
+
+SECTION = "adapt"
+
+
+@epnet_cli.command(
+    "adapt",
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+)
+def adapt_cli(
+    ctx: typer.Context,
+    model: Annotated[str, typer.Argument(help="Source pipeline: a folder or package")],
+    support: Annotated[
+        Path,
+        typer.Argument(
+            help="Marked examples: a .spacy file, or any format that convert reads"
+        ),
+    ],
+    output: Annotated[Path, typer.Argument(help="Folder for the adapted pipeline")],
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            "--config", "-c", help="Settings, such as configs/adapt.cfg", dir_okay=False
+        ),
+    ] = None,
+    profile: Annotated[
+        str, typer.Option(help="Settings to begin with: default or paper")
+    ] = "default",
+    labels: Annotated[
+        Literal["replace", "extend"],
+        typer.Option(
+            help="Whether new types replace those of the source, or join them"
+        ),
+    ] = "replace",
+    name: Annotated[
+        str | None,
+        typer.Option(help="Component to adapt, if the pipeline has several"),
+    ] = None,
+    report: Annotated[
+        Path | None, typer.Option(help="JSON file for what was done")
+    ] = None,
+    code: Annotated[
+        Path | None,
+        typer.Option("--code", help="Python file with code to import before loading"),
+    ] = None,
+) -> None:
+    """
+    Teach a trained pipeline new entity types from a few marked examples. Settings
+    can be changed like those of spacy train, as --adapt.lr 0.001.
+
+    Example: spacy epnet adapt training/model-best support.spacy training/adapted
+
+    Example: spacy epnet adapt my_source tagged.iob adapted --adapt.max_steps 80
+    """
+    from ..adaptation import adapt
+
+    import_code(code)
+    try:
+        profile, changes = read_settings(config, profile, ctx.args)
+        check_output(output, model)
+        nlp = spacy.load(model)
+        examples = read_examples(support, nlp)
+        with tqdm(desc="Adapting", unit="step", disable=None, leave=False) as bar:
+
+            def show(step: int, loss: float) -> None:
+                bar.set_postfix(loss=f"{loss:.4f}")
+                bar.update()
+
+            result = adapt(
+                nlp,
+                examples,
+                labels=labels,
+                name=name,
+                profile=profile,
+                on_step=show,
+                in_place=True,
+                **changes,
+            )
+        save_pipeline(nlp, output, source=model)
+        if report is not None:
+            with write_whole(report) as path:
+                srsly.write_json(path, result.to_dict())
+    except SupportError as err:
+        msg.fail("Can't adapt to this support set. Nothing was written.")
+        msg.table(
+            [(problem.where, problem.what) for problem in err.problems],
+            header=("where", "what is wrong"),
+            divider=True,
+        )
+        raise typer.Exit(1) from None
+    except (ValueError, OSError, ImportError) as err:
+        msg.fail("Nothing was adapted", str(err), exits=1)
+    show_result(result)
+    msg.good("Saved the adapted pipeline", str(output))
+
+
+def read_settings(
+    config: Path | None, profile: str, args: list[str]
+) -> tuple[str, dict[str, Any]]:
+    """Read settings from a config file and from --adapt options.
+
+    config (Optional[Path]): The config file.
+    profile (str): The profile they change.
+    args (List[str]): The options.
+    RETURNS (Tuple[str, Dict[str, Any]]): The profile, and the settings that differ.
+    """
+    overrides = parse_config_overrides(args)
+    strange = [key for key in overrides if not key.startswith(f"{SECTION}.")]
+    if strange:
+        raise ValueError(
+            Errors.EP030.format(options=", ".join(f"--{k}" for k in strange))
+        )
+    settings: dict[str, Any] = {}
+    if config is not None:
+        settings = dict(load_config(config, interpolate=True).get(SECTION, {}))
+    settings |= {key.partition(".")[2]: value for key, value in overrides.items()}
+    return settings.pop("profile", profile), settings
+
+
+def read_examples(support: Path, nlp: Language) -> list[Doc]:
+    """Read marked examples in any format.
+
+    support (Path): The file, or a folder.
+    nlp (Language): The pipeline.
+    RETURNS (List[Doc]): Annotated docs.
+    """
+    if support.suffix == ".spacy":
+        return Corpus(support, nlp.vocab).docs
+    with TemporaryDirectory() as folder:
+        converted = Path(folder) / "support.spacy"
+        convert([support], converted, lang=nlp.meta["lang"])
+        return Corpus(converted, nlp.vocab).docs
+
+
+def show_result(result: Any) -> None:
+    """Print the types of an adaptation, their prototypes, and what is doubtful."""
+    rows = [
+        (
+            label,
+            result.counts[label],
+            assigned.row,
+            assigned.show_origins(),
+        )
+        for label, assigned in result.assignment.items()
+    ]
+    msg.table(
+        rows,
+        header=("type", "examples", "prototype", "begun as"),
+        aligns=("l", "r", "r", "l"),
+        divider=True,
+    )
+    first, last = result.losses[0], result.losses[-1]
+    msg.info(
+        f"{result.steps} steps in {result.seconds['total']:.1f} s, loss {first:.4f} to "
+        f"{last:.4f}: {result.stopped}"
+    )
+    for problem in result.problems:
+        msg.warn(problem.where, problem.what)

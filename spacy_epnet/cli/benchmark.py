@@ -1,0 +1,195 @@
+import itertools
+from pathlib import Path
+from typing import Annotated, Any
+
+import spacy
+import typer
+from spacy.cli._util import import_code
+from tqdm import tqdm
+from wasabi import msg
+
+from ..errors import Errors
+from ._app import epnet_cli
+from .adapt import read_settings
+
+
+@epnet_cli.command(
+    "benchmark",
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+)
+def benchmark_cli(
+    ctx: typer.Context,
+    model: Annotated[str, typer.Argument(help="Source pipeline: a folder or package")],
+    corpora: Annotated[
+        list[Path],
+        typer.Argument(
+            help="DEV TEST of each target: support sets are from DEV, scored is TEST"
+        ),
+    ],
+    shots: Annotated[
+        str, typer.Option(help="Mentions of each type in a support set, with commas")
+    ] = "1,5",
+    supports: Annotated[
+        int, typer.Option(help="Support sets to sample for each number of shots", min=1)
+    ] = 5,
+    seed: Annotated[int, typer.Option(help="Seed of the first support set", min=0)] = 0,
+    given: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Support set to take instead: a set or manifest that spacy epnet "
+            "sample has written. Can be given several times"
+        ),
+    ] = None,
+    profile: Annotated[
+        list[str] | None,
+        typer.Option(help="Settings: default or paper. Can be given several times"),
+    ] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option("--config", "-c", help="Settings, such as configs/adapt.cfg"),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="JSON file for the results. A benchmark that was interrupted goes on "
+            "from what is in it",
+        ),
+    ] = None,
+    per_type: Annotated[
+        bool, typer.Option("--per-type/--overall", help="Whether to show each type")
+    ] = True,
+    code: Annotated[
+        Path | None,
+        typer.Option("--code", help="Python file with code to import before loading"),
+    ] = None,
+) -> None:
+    """
+    Measure few-shot recognition: sample support sets, adapt the source pipeline to
+    each of them, recognise the whole test set, and score. Give the same corpus as DEV
+    and TEST to score on what isn't in the support set. Settings can be changed as
+    --adapt.lr 0.001.
+
+    Example: spacy epnet benchmark source dev.spacy test.spacy --shots 1,5
+
+    Example: spacy epnet benchmark source a/dev.spacy a/test.spacy b/dev.spacy
+    b/test.spacy --profile paper --profile default --output results.json
+    """
+    from ..evaluation.protocol import Benchmark, Profile, make_targets
+    from ..evaluation.results import Results
+
+    import_code(code)
+    paths, options = split_options(list(map(str, corpora)))
+    try:
+        profiles: dict[str, Any] = {}
+        for chosen in profile or ["default"]:
+            base, changes = read_settings(config, chosen, [*ctx.args, *options])
+            profiles[chosen] = Profile(base, changes)
+        benchmark = Benchmark(
+            spacy.load(model),
+            make_targets(list(map(Path, paths))),
+            profiles,
+            read_shots(shots),
+            list(range(seed, seed + supports)),
+            [path.with_suffix(".json") for path in given or []],
+        )
+        results = Results(output, benchmark.describe())
+        if results.runs:
+            msg.info(
+                f"Going on after {len(results.runs)} runs that are done", str(output)
+            )
+        with Progress(benchmark, len(results.runs)) as progress:
+            for run, result in benchmark.run(results.runs, on_encode=progress.encoded):
+                results.add(run, result)
+                progress.finished(run, result)
+    except (ValueError, OSError, ImportError) as err:
+        msg.fail("The benchmark stopped", str(err), exits=1)
+    except KeyboardInterrupt:
+        kept = "nothing is kept without --output" if output is None else str(output)
+        msg.fail("Interrupted. What is done is kept", kept, exits=1)
+    show_results(results, per_type=per_type)
+    if output is not None:
+        msg.good("Wrote the results", str(output))
+
+
+def split_options(values: list[str]) -> tuple[list[str], list[str]]:
+    """Part paths from options, which a list of arguments takes up as well."""
+    paths, options = [], []
+    rest = iter(values)
+    for value in rest:
+        if not value.startswith("--"):
+            paths.append(value)
+        elif "=" in value:
+            options.append(value)
+        else:
+            options += [value, *itertools.islice(rest, 1)]
+    return paths, options
+
+
+def read_shots(value: str) -> list[int]:
+    """Read numbers with commas between them."""
+    numbers = [part.strip() for part in value.split(",")]
+    if not all(number.isdecimal() and int(number) for number in numbers):
+        expected = "numbers above 0 with commas, such as 1,5"
+        raise ValueError(
+            Errors.EP009.format(setting="shots", value=value, expected=expected)
+        )
+    return [int(number) for number in numbers]
+
+
+class Progress:
+    """Shows how far a benchmark is."""
+
+    def __init__(self, benchmark: Any, n_done: int):
+        total = sum(len(benchmark.list_runs(target)) for target in benchmark.targets)
+        self._bar = tqdm(total=total, initial=n_done, unit="run", disable=None)
+        self._target = ""
+        self._n_docs = 0
+
+    def __enter__(self) -> "Progress":
+        return self
+
+    def __exit__(self, *error) -> None:
+        self._bar.close()
+
+    def encoded(self, target: str, total: int, count: int) -> None:
+        """Some docs of a query set have been encoded."""
+        if target != self._target:
+            self._target, self._n_docs = target, 0
+        self._n_docs += count
+        self._bar.set_description(f"Encoding {target}: {self._n_docs} of {total}")
+
+    def finished(self, run: Any, result: dict[str, Any]) -> None:
+        """A run has ended."""
+        shots = "given" if run.shots is None else f"{run.shots}-shot"
+        self._bar.set_description(f"{run.target} {run.profile} {shots}")
+        self._bar.set_postfix(f1=f"{result['f']:.1f}")
+        self._bar.update()
+
+
+def show_results(results: Any, *, per_type: bool) -> None:
+    """Print the tables of a benchmark."""
+    from ..evaluation.results import show_spread
+
+    for group in results.summarize():
+        shots = "given" if group["shots"] is None else f"{group['shots']}-shot"
+        n_sets = group["supports"]
+        msg.divider(f"{group['target']}, {group['profile']}, {shots}, {n_sets} sets")
+        rows = [("all", *(show_spread(group[key]) for key in "prf"))]
+        if per_type:
+            rows += [
+                (label, *(show_spread(scores[key]) for key in "prf"))
+                for label, scores in group["per_type"].items()
+            ]
+        header = ("type", "precision", "recall", "F1")
+        msg.table(rows, header=header, aligns=("l", "r", "r", "r"))
+        seconds = {part: value["mean"] for part, value in group["seconds"].items()}
+        msg.text(
+            f"Encoding the query set took {seconds['encode_query']:.1f} s, once. Each "
+            f"support set: adapting {seconds['adapt']:.1f} s, recognizing "
+            f"{seconds['recognize']:.1f} s"
+        )
+    header, rows = results.get_overview()
+    msg.divider("F1, mean ± standard deviation over support sets")
+    msg.table(rows, header=header, aligns=("l", *("r" for _ in header[1:])))

@@ -1,0 +1,230 @@
+"""The K-shot protocol: sample support sets, adapt to each, score on all of the rest."""
+
+import platform
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from hashlib import sha256
+from importlib.metadata import version
+from pathlib import Path
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import srsly
+from spacy.language import Language
+from thinc.api import Model
+
+from ..adaptation import adapt, make_settings
+from ..adaptation.pipelines import find_recognizer
+from ..corpora.sampling import Corpus, sample_greedily
+from ..errors import CorpusError, Errors
+from ..models.serialization import iter_weights
+from .query import Query, get_prf
+
+PACKAGES = (
+    "spacy-epnet",
+    "spacy",
+    "spacy-transformers",
+    "thinc",
+    "torch",
+    "transformers",
+)
+
+
+class Target(NamedTuple):
+    """A domain to adapt to.
+
+    name (str): What it is called in the results.
+    dev (Path): The corpus that support sets are from.
+    test (Path): The corpus that is scored on. If it is the same, the sentences of a
+        support set aren't scored.
+    """
+
+    name: str
+    dev: Path
+    test: Path
+
+    @property
+    def is_split(self) -> bool:
+        """RETURNS (bool): Whether support and query are from the same corpus."""
+        return self.dev.resolve() == self.test.resolve()
+
+
+def make_targets(paths: list[Path]) -> list[Target]:
+    """Read pairs of corpora. A target is called what its folder is called.
+
+    paths (List[Path]): DEV and TEST of each target.
+    RETURNS (List[Target]): The targets, all with names of their own.
+    """
+    if len(paths) % 2:
+        raise ValueError(Errors.EP029.format(count=len(paths)))
+    targets: list[Target] = []
+    for dev, test in zip(paths[::2], paths[1::2], strict=True):
+        name = test.resolve().parent.name
+        same = sum(target.name.partition("#")[0] == name for target in targets)
+        targets.append(Target(f"{name}#{same + 1}" if same else name, dev, test))
+    return targets
+
+
+class Profile(NamedTuple):
+    """A way to adapt."""
+
+    base: str
+    changes: dict[str, Any]
+
+    def describe(self) -> dict[str, Any]:
+        """RETURNS (Dict[str, Any]): All settings, for one shot and for several."""
+        return {
+            name: make_settings(self.base, shots=shots, **self.changes).to_dict()
+            for name, shots in (("one_shot", 1), ("several_shots", 5))
+        }
+
+
+class Run(NamedTuple):
+    """One adaptation of a benchmark."""
+
+    target: str
+    profile: str
+    shots: int | None  # None if the support set was given
+    support: int  # seed of the support set, or its number if it was given
+
+    @property
+    def key(self) -> str:
+        """RETURNS (str): What names the run in the results."""
+        return "/".join(map(str, self))
+
+
+@dataclass
+class Benchmark:
+    """What is to be measured.
+
+    nlp (Language): The source pipeline.
+    targets (List[Target]): The domains.
+    profiles (Dict[str, Profile]): How to adapt, by the names that the results have.
+    shots (List[int]): Mentions of each type in a support set.
+    seeds (List[int]): One for each support set.
+    given (List[Path]): Lists of sentences to use as support sets instead.
+    """
+
+    nlp: Language
+    targets: list[Target]
+    profiles: dict[str, Profile]
+    shots: list[int]
+    seeds: list[int]
+    given: list[Path] = field(default_factory=list)
+
+    def list_runs(self, target: Target) -> list[Run]:
+        """RETURNS (List[Run]): The runs on a target, in order."""
+        sets = [(shots, seed) for shots in self.shots for seed in self.seeds]
+        if self.given:
+            sets = [(None, number) for number in range(len(self.given))]
+        return [
+            Run(target.name, profile, shots, number)
+            for profile in self.profiles
+            for shots, number in sets
+        ]
+
+    def describe(self) -> dict[str, Any]:
+        """RETURNS (Dict[str, Any]): All that the results depend on."""
+        return {
+            "source": f"{self.nlp.meta['lang']}_{self.nlp.meta['name']}",
+            "source_sha256": hash_pipeline(self.nlp),
+            "targets": [
+                {
+                    "name": target.name,
+                    "dev": target.dev.name,
+                    "dev_sha256": Corpus(target.dev).hash,
+                    "test": target.test.name,
+                    "test_sha256": Corpus(target.test).hash,
+                }
+                for target in self.targets
+            ],
+            "profiles": {
+                name: profile.describe() for name, profile in self.profiles.items()
+            },
+            "shots": self.shots,
+            "seeds": self.seeds,
+            "given": [path.read_text(encoding="utf8") for path in self.given],
+            "versions": {name: version(name) for name in PACKAGES},
+            "python": platform.python_version(),
+            "machine": platform.machine(),
+        }
+
+    def run(
+        self,
+        done: Iterable[str] = (),
+        *,
+        on_encode: Callable[[str, int, int], object] = lambda name, total, count: None,
+    ) -> Iterator[tuple[Run, dict[str, Any]]]:
+        """Measure what hasn't been measured yet.
+
+        done (Iterable[str]): Keys of the runs that are done.
+        on_encode (Callable[[str, int, int], object]): Told of how many docs of which
+            target how many more are encoded.
+        YIELDS (Tuple[Run, Dict[str, Any]]): A run and its results.
+        """
+        finished = set(done)
+        for target in self.targets:
+            runs = [run for run in self.list_runs(target) if run.key not in finished]
+            if runs:
+                tell = partial(on_encode, target.name)
+                yield from self._run_target(target, runs, tell)
+
+    def _run_target(
+        self, target: Target, runs: list[Run], on_encode: Callable[[int, int], object]
+    ) -> Iterator[tuple[Run, dict[str, Any]]]:
+        name = find_recognizer(self.nlp)
+        corpus = Corpus(target.dev, self.nlp.vocab)
+        if not corpus.totals:
+            raise CorpusError(target.dev, "there are no entities to sample")
+        docs = Corpus(target.test, self.nlp.vocab).docs
+        begin = perf_counter()
+        encoded = Query(self.nlp, name, docs, on_docs=partial(on_encode, len(docs)))
+        encoding = perf_counter() - begin
+        for run in runs:
+            chosen = self._choose_support(run, corpus)
+            report = adapt(
+                self.nlp,
+                [corpus.docs[i] for i in chosen],
+                name=name,
+                profile=self.profiles[run.profile].base,
+                **self.profiles[run.profile].changes,
+            )
+            begin = perf_counter()
+            is_own = report.settings.encoder_layers > 0
+            query = Query(report.nlp, name, docs) if is_own else encoded
+            left_out = chosen if target.is_split else []
+            scores = query.score(report.nlp.get_pipe(name), without=left_out)
+            seconds = {
+                "encode_query": encoding,
+                "adapt": report.seconds["total"],
+                "recognize": perf_counter() - begin,
+            }
+            result = {
+                **run._asdict(),
+                **get_prf(scores, corpus.totals),
+                "seconds": seconds,
+                "sentences": chosen,
+                "steps": report.steps,
+                "stopped": report.stopped,
+                "assignment": report.to_dict()["assignment"],
+            }
+            yield run, result
+
+    def _choose_support(self, run: Run, corpus: Corpus) -> list[int]:
+        if run.shots is None:
+            return corpus.read_indices(self.given[run.support])
+        return sample_greedily(corpus.mentions, run.shots, run.support)
+
+
+def hash_pipeline(nlp: Language) -> str:
+    """Tell pipelines apart by their settings and by what they have learned."""
+    digest = sha256(nlp.config.to_str(interpolate=False).encode("utf8"))
+    pipe: Any
+    for _, pipe in nlp.pipeline:
+        cfg = getattr(pipe, "cfg", None)
+        digest.update(srsly.json_dumps(cfg, sort_keys=True).encode("utf8"))
+        if isinstance(getattr(pipe, "model", None), Model):
+            for weights in iter_weights(pipe.model):
+                digest.update(weights)
+    return digest.hexdigest()

@@ -1,0 +1,81 @@
+"""A query set that is encoded once and recognised many times."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from spacy.language import Language
+from spacy.scorer import PRFScore
+from spacy.tokens import Doc, Span
+from spacy.util import minibatch
+
+from ..adaptation.encoding import encode_docs
+from ..adaptation.support import make_bare_example
+from ..types import TokenVectors
+
+BATCH_SIZE = 128
+
+
+class Query:
+    """The docs that a recogniser is scored on, as token vectors.
+
+    nlp (Language): The pipeline that encodes them.
+    name (str): The recogniser.
+    docs (Iterable[Doc]): The query set, annotated.
+    on_docs (Callable[[int], object]): Told how many docs have been encoded.
+    """
+
+    def __init__(
+        self,
+        nlp: Language,
+        name: str,
+        docs: Iterable[Doc],
+        *,
+        on_docs: Callable[[int], object] = lambda count: None,
+    ):
+        self.examples = [make_bare_example(nlp, doc) for doc in docs]
+        self._batches: list[tuple[list[int], TokenVectors]] = []
+        self._before: list[list[Span]] = []
+        for indices in minibatch(range(len(self.examples)), BATCH_SIZE):
+            batch = [self.examples[i].predicted for i in indices]
+            self._batches.append((list(indices), encode_docs(nlp, name, batch)))
+            self._before += [list(doc.ents) for doc in batch]
+            on_docs(len(batch))
+
+    def score(self, pipe: Any, *, without: Iterable[int] = ()) -> dict[str, Any]:
+        """Recognise the docs and score the result like `spacy evaluate`.
+
+        pipe (EPNetRecognizer): The recogniser, over the same encoder.
+        without (Iterable[int]): Places of docs that aren't scored.
+        RETURNS (Dict[str, Any]): The scores of the component's scorer.
+        """
+        left_out = set(without)
+        for indices, tokens in self._batches:
+            docs = [self.examples[i].predicted for i in indices]
+            for i, doc in zip(indices, docs, strict=True):
+                self._reset(i, doc)
+            pipe.set_annotations(docs, pipe.recognize(docs, tokens))
+        scored = [eg for i, eg in enumerate(self.examples) if i not in left_out]
+        return pipe.score(scored)
+
+    def _reset(self, i: int, doc: Doc) -> None:
+        """Take a doc back to what it was before the recogniser."""
+        ents = self._before[i]
+        doc.set_ents(ents, default="outside" if ents else "missing")
+
+
+def get_prf(scores: dict[str, Any], labels: Iterable[str]) -> dict[str, Any]:
+    """Precision, recall and F1 in per cent, overall and for each type.
+
+    scores (Dict[str, Any]): What a scorer gave.
+    labels (Iterable[str]): The types.
+    RETURNS (Dict[str, Any]): `p`, `r` and `f`, and `per_type` with the same.
+    """
+    nothing = PRFScore().to_dict()
+    per_type = scores.get("ents_per_type") or {}
+    return {
+        **{key: 100 * (scores.get(f"ents_{key}") or 0.0) for key in "prf"},
+        "per_type": {
+            label: {key: 100 * per_type.get(label, nothing)[key] for key in "prf"}
+            for label in labels
+        },
+    }

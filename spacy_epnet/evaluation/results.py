@@ -1,0 +1,122 @@
+"""Results of a benchmark: kept after every run, and shown as tables."""
+
+from collections import defaultdict
+from pathlib import Path
+from statistics import fmean, pstdev
+from typing import Any
+
+import srsly
+
+from ..corpora.files import write_whole
+from ..errors import Errors
+from .protocol import Run
+
+
+class Results:
+    """The results so far, in a file that is whole at any time.
+
+    path (Optional[Path]): The file. If it has results of the same benchmark, they
+        are taken over.
+    header (Dict[str, Any]): All that the results depend on.
+    """
+
+    def __init__(self, path: Path | None, header: dict[str, Any]):
+        self.path = path
+        self.header = header = _as_read(header)
+        self.runs: dict[str, dict[str, Any]] = {}
+        if path is not None and path.exists():
+            try:
+                known = srsly.read_json(path)
+                found, runs = known["benchmark"], known["runs"]
+            except (ValueError, KeyError, TypeError):
+                raise ValueError(Errors.EP027.format(path=path)) from None
+            differing = [key for key in header if found.get(key) != header[key]]
+            if differing:
+                raise ValueError(
+                    Errors.EP028.format(path=path, keys=", ".join(differing))
+                )
+            self.runs = runs
+
+    def add(self, run: Run, result: dict[str, Any]) -> None:
+        """Keep the result of a run, on the disk as well."""
+        self.runs[run.key] = _as_read(result)
+        if self.path is not None:
+            with write_whole(self.path) as path:
+                srsly.write_json(path, self.to_dict())
+
+    def to_dict(self) -> dict[str, Any]:
+        """RETURNS (Dict[str, Any]): All results, and what is needed to repeat them."""
+        return {
+            "benchmark": self.header,
+            "summary": self.summarize(),
+            "runs": self.runs,
+        }
+
+    def _group(self) -> dict[tuple[str, Any, str], list[dict[str, Any]]]:
+        groups = defaultdict(list)
+        for run in self.runs.values():
+            groups[run["profile"], run["shots"], run["target"]].append(run)
+        return groups
+
+    def summarize(self) -> list[dict[str, Any]]:
+        """RETURNS (List[Dict[str, Any]]): Means and standard deviations over the
+        support sets, for each profile, number of shots and target.
+        """
+        return [
+            {
+                "profile": profile,
+                "shots": shots,
+                "target": target,
+                "supports": len(runs),
+                **{key: get_spread([run[key] for run in runs]) for key in "prf"},
+                "per_type": {
+                    label: {
+                        key: get_spread([run["per_type"][label][key] for run in runs])
+                        for key in "prf"
+                    }
+                    for label in runs[0]["per_type"]
+                },
+                "seconds": {
+                    part: get_spread([run["seconds"][part] for run in runs])
+                    for part in runs[0]["seconds"]
+                },
+            }
+            for (profile, shots, target), runs in self._group().items()
+        ]
+
+    def get_overview(self) -> tuple[list[str], list[list[str]]]:
+        """RETURNS (Tuple[List[str], List[List[str]]]): Header and rows of a table of
+        F1, with a column for each target and the average over them.
+        """
+        by_row: dict[tuple[str, Any], dict[str, dict[str, Any]]] = defaultdict(dict)
+        for group in self.summarize():
+            by_row[group["profile"], group["shots"]][group["target"]] = group
+        targets = [target["name"] for target in self.header["targets"]]
+        header = ["profile", "shots", *targets]
+        header += ["average"] if len(targets) > 1 else []
+        rows = []
+        for (profile, shots), groups in by_row.items():
+            cells = [
+                show_spread(groups[t]["f"]) if t in groups else "" for t in targets
+            ]
+            if len(targets) > 1:
+                is_complete = len(groups) == len(targets)
+                mean = fmean(group["f"]["mean"] for group in groups.values())
+                cells.append(f"{mean:.1f}" if is_complete else "")
+            rows.append([profile, "given" if shots is None else str(shots), *cells])
+        return header, rows
+
+
+def _as_read(data: dict[str, Any]) -> dict[str, Any]:
+    """Data as it will be when it is read from the file, because JSON rounds."""
+    return srsly.json_loads(srsly.json_dumps(data))
+
+
+def get_spread(values: list[float]) -> dict[str, float]:
+    """Mean and standard deviation."""
+    return {"mean": fmean(values), "std": pstdev(values)}
+
+
+def show_spread(spread: dict[str, float]) -> str:
+    """Write a mean with its standard deviation."""
+    return f"{spread['mean']:.1f} ± {spread['std']:.1f}"

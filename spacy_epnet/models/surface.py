@@ -1,0 +1,136 @@
+"""How words are written, for encoders that don't see it or see little of it."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+from spacy.attrs import SHAPE
+from spacy.strings import StringStore
+from spacy.tokens import Doc
+from thinc.api import Model
+from thinc.types import Floats2d
+
+from ..types import Bools1d
+
+FORMS = ("lower", "title", "upper", "mixed", "letter", "number", "code", "symbol")
+# A doc with more capitalised words than this is a heading, or shouts.
+MANY_CAPITALS = 0.6
+
+
+def build_surface_tok2vec(
+    tok2vec: Model[list[Doc], list[Floats2d]],
+) -> Model[list[Doc], list[Floats2d]]:
+    """Add what a word looks like to its vector.
+
+    An uncased encoder can't tell "May" from "may", and how a name is written says
+    much about where it begins and ends. The features are fixed; it is the layer
+    above that learns what they mean.
+
+    tok2vec (Model[List[Doc], List[Floats2d]]): The token vectors, usually a
+        listener to the pipeline's transformer.
+    """
+    features = Model("surface_features", features_forward, dims={"nO": WIDTH})
+    return Model(
+        "surface_tok2vec",
+        forward,
+        init=init,
+        layers=[tok2vec, features],
+        dims={"nO": None},
+    )
+
+
+def init(model: Model, X: Any = None, Y: Any = None) -> None:
+    tok2vec = model.layers[0].initialize(X=X)
+    if tok2vec.has_dim("nO"):
+        model.set_dim("nO", tok2vec.get_dim("nO") + WIDTH)
+
+
+def forward(
+    model: Model[list[Doc], list[Floats2d]], docs: list[Doc], is_train: bool
+) -> tuple[list[Floats2d], Callable[[list[Floats2d]], list[Doc]]]:
+    xp: Any = model.ops.xp
+    vectors, backprop_vectors = model.layers[0](docs, is_train)
+    features, _ = model.layers[1](docs, is_train)
+
+    def join(vector: Any, feature: Any) -> Any:
+        # Vectors that don't fit the doc are left for the layer above to complain of,
+        # and those of an empty doc may have no width.
+        is_fit = len(vector) and len(vector) == len(feature)
+        return xp.concatenate([vector, feature], axis=1) if is_fit else vector
+
+    def backprop(d_joined: list[Floats2d]) -> list[Doc]:
+        parts = zip(d_joined, vectors, strict=True)
+        return backprop_vectors([d[:, : v.shape[1]] for d, v in parts])
+
+    return [join(*pair) for pair in zip(vectors, features, strict=True)], backprop
+
+
+def features_forward(
+    model: Model[list[Doc], list[Floats2d]], docs: list[Doc], is_train: bool
+) -> tuple[list[Floats2d], Callable[[list[Floats2d]], list[Doc]]]:
+    features = [model.ops.asarray2f(get_surface_features(doc)) for doc in docs]
+    return features, lambda d_features: []
+
+
+def get_surface_features(doc: Doc) -> Any:
+    """Describe how the words of a doc are written.
+
+    doc (Doc): The doc.
+    RETURNS (numpy.ndarray): (tokens, WIDTH) of zeros and ones.
+    """
+    shapes, places = numpy.unique(doc.to_array(SHAPE), return_inverse=True)
+    forms = numpy.asarray([get_form(doc.vocab.strings, shape) for shape in shapes])
+    form = forms[places] if len(doc) else numpy.zeros(0, dtype="int64")
+    is_form = [form == i for i in range(len(FORMS))]
+    lower, title, upper, mixed, letter, _, _, symbol = is_form
+    capital = title | upper | mixed | letter
+    after_capital, before_capital = _look_back(capital), _look_ahead(capital)
+    first = numpy.arange(len(doc)) == 0
+    share = capital.sum() / max(1, (capital | lower).sum())
+    features = [
+        *is_form,
+        first,
+        first & capital,
+        capital & ~after_capital,
+        capital & ~before_capital,
+        ~capital & after_capital & before_capital,
+        _look_back(symbol),
+        _look_ahead(symbol),
+        numpy.full(len(doc), share > MANY_CAPITALS),
+        numpy.full(len(doc), share == 0),
+    ]
+    return numpy.stack(features, axis=1).astype("f")
+
+
+WIDTH = len(FORMS) + 9
+
+
+def get_form(strings: StringStore, shape: int) -> int:
+    """The place in FORMS of a token's shape."""
+    marks = [mark for mark in strings[shape] if mark in "Xxd"] if shape else []
+    letters = [mark for mark in marks if mark != "d"]
+    if not marks:
+        name = "symbol"
+    elif not letters:
+        name = "number"
+    elif len(letters) < len(marks):
+        name = "code"
+    elif letters == ["X"]:
+        name = "letter"
+    elif "X" not in letters:
+        name = "lower"
+    elif "x" not in letters:
+        name = "upper"
+    elif letters[0] == "X" and "X" not in letters[1:]:
+        name = "title"
+    else:
+        name = "mixed"
+    return FORMS.index(name)
+
+
+def _look_back(flags: Bools1d) -> Bools1d:
+    return numpy.concatenate([[False], flags[:-1]]) if len(flags) else flags
+
+
+def _look_ahead(flags: Bools1d) -> Bools1d:
+    return numpy.concatenate([flags[1:], [False]]) if len(flags) else flags

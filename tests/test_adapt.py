@@ -1,0 +1,288 @@
+"""The Adapt step, with a tiny encoder: what it changes, and what it leaves alone."""
+
+import numpy
+import pytest
+import spacy
+from spacy.tokens import Doc
+from spacy.training import Example
+
+import spacy_epnet
+from spacy_epnet.adaptation import adapt, make_settings
+from spacy_epnet.adaptation.pipelines import find_recognizer, run_upstream
+
+from .conftest import get_ents
+
+TEXTS = [
+    ("Ada flew to Rio with Otto .", [("Ada", "PILOT"), ("Rio", "CITY")]),
+    ("Alan Turing left Ulm .", [("Alan Turing", "PILOT"), ("Ulm", "CITY")]),
+    ("We met Otto in Paris .", [("Otto", "PILOT"), ("Paris", "CITY")]),
+    ("Grace Hopper loves Cape Town .", [("Grace Hopper", "PILOT")]),
+]
+
+
+def mark(text, entities):
+    return text, [
+        (text.index(entity), text.index(entity) + len(entity), label)
+        for entity, label in entities
+    ]
+
+
+SUPPORT = [mark(*item) for item in TEXTS]
+FAST = {"lr": 0.01, "max_steps": 60, "average": 0, "dropout": 0.0}
+
+
+def read(nlp, texts=None):
+    texts = [text for text, _ in SUPPORT] if texts is None else texts
+    return [get_ents(doc) for doc in nlp.pipe(texts)]
+
+
+def read_scores(nlp, texts):
+    return [doc.spans["epnet_ner"].attrs["scores"].tolist() for doc in nlp.pipe(texts)]
+
+
+def get_bytes(nlp):
+    return [pipe.to_bytes(exclude=["vocab"]) for _, pipe in nlp.pipeline]
+
+
+def get_weights(nlp):
+    network = nlp.get_pipe("epnet_ner").model.get_ref("head").shims[0]._model
+    return {name: w.detach().clone() for name, w in network.named_parameters()}
+
+
+def test_new_types_are_learned_and_the_source_stays(trained):
+    before = read(trained), get_bytes(trained)
+    report = spacy_epnet.adapt(trained, SUPPORT, **FAST)
+    assert (read(trained), get_bytes(trained)) == before
+    expected = [
+        [(e.start, e.end, e.label_) for e in _reference(trained, item).ents]
+        for item in SUPPORT
+    ]
+    assert read(report.nlp) == expected
+    assert report.nlp.get_pipe("epnet_ner").labels == ("CITY", "PILOT")
+    assert report.counts == {"CITY": 3, "PILOT": 4}
+    assert len(report.losses) == report.steps == 60
+    assert report.losses[-1] < report.losses[0] / 10
+    assert report.problems == []
+
+
+def _reference(nlp, item):
+    doc = nlp.make_doc(item[0])
+    doc.ents = [doc.char_span(s, e, label=label) for s, e, label in item[1]]
+    return doc
+
+
+def test_the_copy_shares_the_encoder_and_nothing_else(trained):
+    report = adapt(trained, SUPPORT, **FAST)
+    twin = report.nlp
+    assert twin.get_pipe("transformer") is trained.get_pipe("transformer")
+    pipe, source = twin.get_pipe("epnet_ner"), trained.get_pipe("epnet_ner")
+    assert pipe.model.get_ref("tok2vec") is source.model.get_ref("tok2vec")
+    assert pipe.cfg is not source.cfg
+    twin.remove_pipe("epnet_ner")
+    assert trained.pipe_names == ["transformer", "epnet_ner"]
+    assert "epnet_ner" in trained.config["components"]
+
+
+def test_in_place(trained):
+    pipe = trained.get_pipe("epnet_ner")
+    report = adapt(trained, SUPPORT, in_place=True, **FAST)
+    assert report.nlp is trained
+    assert trained.get_pipe("epnet_ner") is pipe
+    assert pipe.labels == ("CITY", "PILOT")
+    assert trained.config["components"]["epnet_ner"]["overlaps"] == "probability"
+    copy = adapt(_load_again(trained), SUPPORT, **FAST).nlp
+    assert copy.get_pipe("epnet_ner").labels == ("CITY", "PILOT")
+
+
+def _load_again(nlp):
+    other = spacy.util.load_model_from_config(nlp.config, auto_fill=True)
+    return other.from_bytes(nlp.to_bytes())
+
+
+def test_an_adapted_pipeline_survives_the_disk(trained, tmp_path):
+    report = adapt(trained, SUPPORT, **FAST)
+    expected = read(report.nlp), read_scores(report.nlp, [t for t, _ in SUPPORT])
+    report.nlp.to_disk(tmp_path / "adapted")
+    loaded = spacy.load(tmp_path / "adapted")
+    assert (read(loaded), read_scores(loaded, [t for t, _ in SUPPORT])) == expected
+    assert loaded.config["components"]["epnet_ner"]["overlaps"] == "probability"
+
+
+def test_failure_in_place_changes_nothing(trained):
+    before = get_bytes(trained)
+
+    def interrupt(step, loss):
+        if step == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        adapt(trained, SUPPORT, in_place=True, on_step=interrupt)
+    assert get_bytes(trained) == before
+
+
+def test_all_forms_of_examples_give_the_same(trained):
+    docs = [_reference(trained, item) for item in SUPPORT]
+    examples = [Example(trained.make_doc(doc.text), doc) for doc in docs]
+    results = [
+        read_scores(adapt(trained, form, **FAST).nlp, [t for t, _ in SUPPORT])
+        for form in (SUPPORT, docs, examples, iter(SUPPORT))
+    ]
+    assert all(result == results[0] for result in results)
+
+
+def test_the_same_seed_gives_the_same(trained):
+    runs = [adapt(trained, SUPPORT, seed=seed, max_steps=5) for seed in (1, 1, 2)]
+    assert runs[0].losses == runs[1].losses
+    assert runs[0].losses != runs[2].losses
+
+
+def test_each_support_sentence_is_encoded_once(trained, monkeypatch):
+    transformer = trained.get_pipe("transformer")
+    seen = []
+    predict = transformer.predict
+
+    def count(docs):
+        seen.extend(doc.text for doc in docs)
+        return predict(docs)
+
+    monkeypatch.setattr(transformer, "predict", count)
+    adapt(trained, SUPPORT, **FAST)
+    assert sorted(t for t in seen if t in dict(SUPPORT)) == sorted(dict(SUPPORT))
+
+
+@pytest.mark.parametrize(
+    ("settings", "moved"),
+    [
+        ({"trained_layers": 0}, {"prototypes"}),
+        ({"trained_layers": 1}, {"prototypes", "projection.2"}),
+        (
+            {"trained_layers": 3},
+            {"prototypes", "projection.0", "projection.1", "projection.2"},
+        ),
+    ],
+)
+def test_what_is_trained(trained, settings, moved):
+    before = get_weights(trained)
+    report = adapt(trained, SUPPORT, max_steps=2, average=0, **settings)
+    after = get_weights(report.nlp)
+    changed = {
+        name.rpartition(".")[0] or name
+        for name, weight in after.items()
+        if not weight.equal(before[name])
+    }
+    assert changed == moved
+    rows = [0, *report.nlp.get_pipe("epnet_ner").prototypes.values()]
+    others = [row for row in range(8) if row not in rows]
+    assert after["prototypes"][others].equal(before["prototypes"][others])
+
+
+def test_training_goes_on_as_before_after_an_adaptation(trained, examples):
+    adapt(trained, SUPPORT, in_place=True, **FAST)
+    head = trained.get_pipe("epnet_ner").model.get_ref("head")
+    assert head.attrs["trains_tokens"]
+    network = head.shims[0]._model
+    assert all(weight.requires_grad for weight in network.parameters())
+
+
+def test_encoder_layers_are_trained_in_a_copy(trained):
+    def weights(nlp):
+        bert = nlp.get_pipe("transformer").model.layers[0].shims[0]._model
+        return {n: w.detach().clone() for n, w in bert.named_parameters()}
+
+    before, texts = weights(trained), [text for text, _ in SUPPORT]
+    expected = read_scores(trained, texts)
+    report = adapt(trained, SUPPORT, encoder_layers=1, encoder_lr=1e-3, max_steps=3)
+    assert all(w.equal(before[n]) for n, w in weights(trained).items())
+    assert read_scores(trained, texts) == expected
+    changed = {
+        name.split(".")[0]
+        for name, weight in weights(report.nlp).items()
+        if not weight.equal(before[name])
+    }
+    assert changed == {"encoder"}
+    adapt(trained, SUPPORT, in_place=True, encoder_layers=1, max_steps=3)
+    assert any(not w.equal(before[n]) for n, w in weights(trained).items())
+
+
+def test_paper_stops_when_the_loss_rises(trained):
+    report = adapt(trained, SUPPORT, profile="paper", lr=0.05, max_steps=500)
+    assert report.stopped == "the loss stopped falling"
+    *_, before, last = report.losses
+    assert last >= before
+    assert report.steps < 500
+
+
+def test_the_best_weights_can_be_restored(trained):
+    settings = {"lr": 0.5, "max_steps": 8, "average": 0, "dropout": 0.0}
+    bad = adapt(trained, SUPPORT, **settings)
+    best = adapt(trained, SUPPORT, restore_best=True, **settings)
+    assert bad.losses == best.losses
+    assert best.tuning.best != len(best.losses) - 1
+    after, restored = get_weights(bad.nlp), get_weights(best.nlp)
+    assert any(not after[name].equal(restored[name]) for name in after)
+
+
+def test_weights_are_averaged_over_the_last_steps(trained):
+    settings = {"lr": 0.01, "dropout": 0.0, "resample_nones": False}
+    weights = [
+        get_weights(adapt(trained, SUPPORT, max_steps=n, average=0, **settings).nlp)
+        for n in (3, 4)
+    ]
+    mean = get_weights(adapt(trained, SUPPORT, max_steps=4, average=2, **settings).nlp)[
+        "projection.2.weight"
+    ]
+    both = [w["projection.2.weight"] for w in weights]
+    numpy.testing.assert_allclose(mean, (both[0] + both[1]) / 2, atol=1e-6)
+
+
+def test_unknown_and_wrong_settings_are_refused(trained):
+    with pytest.raises(ValueError, match=r"\[EP020\].*learning_rate.*lr"):
+        adapt(trained, SUPPORT, learning_rate=1)
+    with pytest.raises(ValueError, match=r"\[EP009\].*adapt.lr.*-1"):
+        adapt(trained, SUPPORT, lr=-1)
+    with pytest.raises(ValueError, match=r"\[EP009\].*profile.*default or paper"):
+        adapt(trained, SUPPORT, profile="best")
+    with pytest.raises(ValueError, match=r"\[EP009\].*labels.*replace or extend"):
+        adapt(trained, SUPPORT, labels="add")
+    for name, value in (
+        ("max_steps", 0),
+        ("none_samples", 1.5),
+        ("dropout", 1),
+        ("remember", "yes"),
+        ("tau", -1),
+    ):
+        with pytest.raises(ValueError, match=rf"adapt.{name}"):
+            make_settings(**{name: value})
+
+
+def test_profiles_depend_on_the_number_of_shots():
+    one, five = (make_settings("paper", shots=shots) for shots in (1, 5))
+    assert (one.tau, one.none_samples, one.batch_size) == (2, 20, 2)
+    assert (five.tau, five.none_samples, five.batch_size) == (3, 40, 8)
+    assert one.lr == five.lr == 5e-5
+    assert make_settings(five, lr=1.0).lr == 1.0
+
+
+def test_a_pipeline_without_a_recogniser(trained):
+    with pytest.raises(ValueError, match=r"\[EP023\].*no components"):
+        adapt(spacy.blank("en"), SUPPORT)
+    trained.add_pipe("epnet_ner", name="second")
+    with pytest.raises(ValueError, match=r"\[EP024\].*epnet_ner, second"):
+        find_recognizer(trained)
+    assert find_recognizer(trained, "second") == "second"
+
+
+def test_components_before_the_recogniser_run_and_others_do_not(trained):
+    trained.add_pipe("sentencizer", first=True)
+    trained.add_pipe("entity_ruler", last=True)
+    (doc,) = run_upstream(trained, "epnet_ner", [trained.make_doc("Ada left. Rio .")])
+    assert len(list(doc.sents)) == 2
+    assert not doc.has_annotation("ENT_IOB")
+    assert trained.pipe_names[-1] == "entity_ruler"
+
+
+def test_docs_of_another_vocabulary(trained):
+    words = ["Ada", "left", "Rio"]
+    doc = Doc(spacy.blank("en").vocab, words=words, ents=["B-PILOT", "O", "B-CITY"])
+    report = adapt(trained, [doc], **FAST)
+    assert read(report.nlp, ["Ada left Rio"]) == [[(0, 1, "PILOT"), (2, 3, "CITY")]]

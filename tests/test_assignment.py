@@ -1,0 +1,128 @@
+import numpy
+import pytest
+
+from spacy_epnet.adaptation import adapt
+from spacy_epnet.adaptation.assignment import (
+    deal_rows,
+    get_cosines,
+    get_distances,
+    get_log_shares,
+    get_weights,
+    get_words,
+    list_free,
+    match_rows,
+)
+
+from .test_adapt import SUPPORT
+
+RNG = numpy.random.default_rng(0)
+
+
+def test_rows_of_the_first_kind_are_dealt_first():
+    labels = [f"T{i}" for i in range(6)]
+    rows = deal_rows(labels, [3, 5, 7], [1, 2], seed=0)
+    assert {rows[f"T{i}"] for i in range(3)} == {3, 5, 7}
+    assert {rows["T3"], rows["T4"]} == {1, 2}
+    assert rows["T5"] == 8
+    deals = {tuple(deal_rows(labels, [3, 5, 7], [1, 2], seed=s)) for s in range(9)}
+    values = {
+        tuple(deal_rows(labels, [3, 5, 7], [1, 2], seed=s).values()) for s in range(9)
+    }
+    assert len(deals) == 1
+    assert len(values) > 1
+
+
+def test_rows_are_matched_so_that_all_fit_best_together():
+    costs = numpy.asarray([[1.0, 2.0], [1.1, 9.0]])
+    assert match_rows(["A", "B"], costs, [4, 6], []) == {"A": 6, "B": 4}
+    more = match_rows(["A", "B", "C"], numpy.vstack([costs, [5.0, 5.0]]), [4, 6], [2])
+    assert more == {"A": 6, "B": 4, "C": 2}
+    assert match_rows(["A", "B"], numpy.zeros((2, 0)), [], [3]) == {"A": 3, "B": 4}
+
+
+def test_free_rows_are_neither_nones_nor_taken():
+    assert list_free([2, 3], 6) == [1, 4, 5]
+
+
+def test_shares_are_a_softmax_of_negative_distances():
+    points, centres = RNG.normal(size=(4, 3)), RNG.normal(size=(5, 3))
+    distances = get_distances(points, centres)
+    assert distances[1, 2] == pytest.approx(((points[1] - centres[2]) ** 2).sum())
+    shares = numpy.exp(get_log_shares(distances))
+    likelihoods = numpy.exp(-distances)
+    expected = likelihoods / likelihoods.sum(axis=1, keepdims=True)
+    numpy.testing.assert_allclose(shares, expected)
+    assert get_weights(numpy.asarray([[900.0, 900.0]])).tolist() == [[0.5, 0.5]]
+
+
+def test_cosines():
+    cosines = get_cosines(numpy.eye(2) * 3, numpy.asarray([[2.0, 0.0], [1.0, 1.0]]))
+    numpy.testing.assert_allclose(cosines, [[1, 0.5**0.5], [0, 0.5**0.5]])
+    assert not get_cosines(numpy.zeros((1, 2)), numpy.eye(2)).any()
+
+
+@pytest.mark.parametrize(
+    ("label", "words"),
+    [
+        ("creative-work", "creative work"),
+        ("WORK_OF_ART", "work of art"),
+        ("workOfArt", "work of art"),
+        ("location-road/railway", "location road railway"),
+        ("GPE", "gpe"),
+        ("人物", "人物"),
+        ("--", "--"),
+    ],
+)
+def test_names_are_read_as_words(label, words):
+    assert get_words(label) == words
+
+
+def get_start(nlp, **settings):
+    """The prototypes before any step has moved them."""
+    report = adapt(nlp, SUPPORT, lr=1e-12, max_steps=1, average=0, **settings)
+    network = report.nlp.get_pipe("epnet_ner").model.get_ref("head").shims[0]._model
+    return report, network.prototypes.detach().numpy()
+
+
+def test_random_takes_prototypes_of_the_source(trained):
+    report, _ = get_start(trained, assignment="random")
+    rows = {assigned.row for assigned in report.assignment.values()}
+    assert rows == {1, 2}
+
+
+def test_nearest_takes_the_prototype_at_the_entities(trained):
+    report, _ = get_start(trained, assignment="nearest")
+    assert report.assignment["PILOT"].origins == {"PERSON": 1.0}
+    assert report.assignment["CITY"].origins == {"PLACE": 1.0}
+
+
+def test_free_prototypes_have_had_no_type(trained):
+    report, _ = get_start(trained, assignment="free")
+    assert all(assigned.row > 2 for assigned in report.assignment.values())
+    assert report.assignment["CITY"].show_origins() == "no source type"
+
+
+def test_mixtures_lie_between_the_source_types_that_they_are_like(trained):
+    report, prototypes = get_start(trained, assignment="mixture", name_weight=0.0)
+    for label, source in (("PILOT", "PERSON"), ("CITY", "PLACE")):
+        row, origins = report.assignment[label]
+        assert row > 2
+        assert sum(origins.values()) == pytest.approx(1)
+        assert max(origins, key=origins.get) == source
+        mixture = origins["PERSON"] * prototypes[1] + origins["PLACE"] * prototypes[2]
+        numpy.testing.assert_allclose(prototypes[row], mixture, atol=1e-5)
+
+
+def test_names_decide_when_they_weigh_enough(trained):
+    names = {"PILOT": "a place", "CITY": "a person"}
+    support = [(text, [(s, e, names[n]) for s, e, n in m]) for text, m in SUPPORT]
+    near = adapt(trained, support, assignment="names", name_weight=0.0, max_steps=1)
+    named = adapt(trained, support, assignment="names", name_weight=1e4, max_steps=1)
+    assert near.assignment["a place"].origins == {"PERSON": 1.0}
+    assert named.assignment["a place"].origins == {"PLACE": 1.0}
+
+
+def test_the_prototypes_of_the_source_are_kept_for_later(trained):
+    first = adapt(trained, SUPPORT, max_steps=5)
+    again = adapt(first.nlp, [("Ada left .", [(0, 3, "PERSON")])], max_steps=5)
+    assert again.assignment["PERSON"].row == 1

@@ -1,0 +1,220 @@
+"""The K-shot protocol, with a tiny encoder."""
+
+from pathlib import Path
+
+import pytest
+import spacy
+import srsly
+from spacy.tokens import DocBin
+from typer.testing import CliRunner
+
+from spacy_epnet.adaptation import adapt
+from spacy_epnet.cli import epnet_cli
+from spacy_epnet.corpora.sampling import Corpus
+from spacy_epnet.evaluation.protocol import Benchmark, Profile, make_targets
+from spacy_epnet.evaluation.results import Results
+
+QUICK = {"lr": 0.01, "max_steps": 10, "average": 0}
+
+
+@pytest.fixture
+def folder(tmp_path, references, trained):
+    """A source pipeline and two targets."""
+    trained.to_disk(tmp_path / "source")
+    for name, docs in (("dev", references[:10]), ("test", references[10:])):
+        for target in ("one", "two"):
+            path = tmp_path / target / f"{name}.spacy"
+            path.parent.mkdir(exist_ok=True)
+            DocBin(docs=docs).to_disk(path)
+    return tmp_path
+
+
+def make_benchmark(folder, *, profiles=("default",), shots=(1, 2), seeds=(0, 1), **kw):
+    return Benchmark(
+        spacy.load(folder / "source"),
+        make_targets([folder / "one" / "dev.spacy", folder / "one" / "test.spacy"]),
+        {name: Profile(name, QUICK) for name in profiles},
+        list(shots),
+        list(seeds),
+        **kw,
+    )
+
+
+def strip(result):
+    return {key: value for key, value in result.items() if key != "seconds"}
+
+
+def measure(benchmark, path=None):
+    results = Results(path, benchmark.describe())
+    for run, result in benchmark.run(results.runs):
+        results.add(run, result)
+    return results
+
+
+def test_the_same_seeds_give_the_same_to_the_last_digit(folder):
+    first, second = (measure(make_benchmark(folder)) for _ in range(2))
+    assert len(first.runs) == 4
+    assert {k: strip(r) for k, r in first.runs.items()} == {
+        k: strip(r) for k, r in second.runs.items()
+    }
+    assert first.header == second.header
+
+
+def test_scores_are_those_of_spacy_evaluate(folder):
+    benchmark = make_benchmark(folder, shots=[2], seeds=[1])
+    ((run, result),) = benchmark.run()
+    nlp = spacy.load(folder / "source")
+    corpus = Corpus(folder / "one" / "dev.spacy", nlp.vocab)
+    support = [corpus.docs[i] for i in result["sentences"]]
+    adapted = adapt(nlp, support, **QUICK).nlp
+    examples = list(spacy.training.Corpus(folder / "one" / "test.spacy")(adapted))
+    scores = adapted.evaluate(examples)
+    assert result["f"] == 100 * scores["ents_f"]
+    assert result["p"] == 100 * scores["ents_p"]
+    assert result["f"] > 0
+    for label, values in scores["ents_per_type"].items():
+        assert result["per_type"][label]["f"] == 100 * values["f"]
+    assert run.key == "one/default/2/1"
+
+
+def test_the_query_set_is_encoded_once(folder, monkeypatch):
+    benchmark = make_benchmark(folder, profiles=("default", "paper"))
+    transformer = benchmark.nlp.get_pipe("transformer")
+    seen = []
+    predict = transformer.predict
+
+    def count(docs):
+        seen.append(len(docs))
+        return predict(docs)
+
+    monkeypatch.setattr(transformer, "predict", count)
+    runs = list(benchmark.run())
+    assert len(runs) == 8
+    n_supports = sum(len(result["sentences"]) for _, result in runs)
+    n_names = sum(seen) - n_supports - 10
+    assert n_names == 0  # the target's types are the source's own
+
+
+def test_trained_encoders_encode_the_query_set_themselves(folder):
+    benchmark = make_benchmark(folder, shots=[1], seeds=[0])
+    changes = {"max_steps": 3, "encoder_layers": 1, "encoder_lr": 0.01}
+    benchmark.profiles = {"encoder": Profile("default", changes)}
+    ((_, result),) = benchmark.run()
+    docs = Corpus(folder / "one" / "dev.spacy", benchmark.nlp.vocab).docs
+    support = [docs[i] for i in result["sentences"]]
+    adapted = adapt(benchmark.nlp, support, **changes).nlp
+    scores = adapted.evaluate(
+        list(spacy.training.Corpus(folder / "one" / "test.spacy")(adapted))
+    )
+    assert result["f"] == 100 * scores["ents_f"]
+
+
+def test_an_interrupted_benchmark_goes_on(folder, tmp_path):
+    path = tmp_path / "results.json"
+    results = Results(path, make_benchmark(folder).describe())
+    runs = make_benchmark(folder).run()
+    for _ in range(2):
+        results.add(*next(runs))
+    benchmark = make_benchmark(folder)
+    again = Results(path, benchmark.describe())
+    assert len(again.runs) == 2
+    for run, result in benchmark.run(again.runs):
+        again.add(run, result)
+    whole = measure(make_benchmark(folder))
+    assert {k: strip(r) for k, r in again.runs.items()} == {
+        k: strip(r) for k, r in whole.runs.items()
+    }
+    assert srsly.read_json(path)["runs"].keys() == whole.runs.keys()
+
+
+def test_results_of_another_benchmark_are_not_mixed_in(folder, tmp_path):
+    path = tmp_path / "results.json"
+    measure(make_benchmark(folder, shots=[1], seeds=[0]), path)
+    with pytest.raises(ValueError, match=r"\[EP028\].*shots, seeds"):
+        Results(path, make_benchmark(folder).describe())
+    path.write_text("[]")
+    with pytest.raises(ValueError, match=r"\[EP027\]"):
+        Results(path, make_benchmark(folder).describe())
+
+
+def test_support_and_query_from_one_corpus_do_not_overlap(folder):
+    test = folder / "one" / "test.spacy"
+    benchmark = make_benchmark(folder, shots=[1], seeds=[0])
+    benchmark.targets = make_targets([test, test])
+    ((_, result),) = benchmark.run()
+    nlp = spacy.load(folder / "source")
+    docs = Corpus(test, nlp.vocab).docs
+    support = [docs[i] for i in result["sentences"]]
+    adapted = adapt(nlp, support, **QUICK).nlp
+    rest = [d for i, d in enumerate(docs) if i not in result["sentences"]]
+    path = folder / "rest.spacy"
+    DocBin(docs=rest).to_disk(path)
+    scores = adapted.evaluate(list(spacy.training.Corpus(path)(adapted)))
+    assert result["f"] == 100 * scores["ents_f"]
+
+
+def test_given_support_sets(folder):
+    given = folder / "set.json"
+    srsly.write_json(given, [0, 1])
+    ((run, result),) = make_benchmark(folder, given=[given]).run()
+    assert result["sentences"] == [0, 1]
+    assert run.shots is None
+
+
+def test_targets_have_names_of_their_own():
+    paths = [Path(p) for p in ("a/dev", "a/test", "b/dev", "b/test", "x/a/d", "x/a/t")]
+    assert [target.name for target in make_targets(paths)] == ["a", "b", "a#2"]
+    with pytest.raises(ValueError, match=r"\[EP029\].*3 paths"):
+        make_targets(paths[:3])
+
+
+def call(*args):
+    return CliRunner().invoke(epnet_cli, ["benchmark", *map(str, args)])
+
+
+def test_command_with_several_targets(folder):
+    corpora = [
+        folder / target / f"{name}.spacy"
+        for target in ("one", "two")
+        for name in ("dev", "test")
+    ]
+    output = folder / "out" / "results.json"
+    args = [
+        folder / "source",
+        *corpora,
+        *("--shots", "1,2", "--supports", 2, "--profile", "paper"),
+        *("--profile", "default", "--output", output, "--adapt.max_steps", 5),
+    ]
+    result = call(*args)
+    assert result.exit_code == 0, result.output
+    for words in ("one, paper, 1-shot, 2 sets", "average", "PERSON", "±"):
+        assert words in result.output
+    data = srsly.read_json(output)
+    assert len(data["runs"]) == 16
+    header = data["benchmark"]
+    assert header["seeds"] == [0, 1]
+    assert header["profiles"]["paper"]["one_shot"]["max_steps"] == 5
+    assert header["profiles"]["paper"]["one_shot"]["tau"] == 2
+    assert {"spacy", "torch", "spacy-epnet"} <= set(header["versions"])
+    group = data["summary"][0]
+    runs = [
+        r
+        for r in data["runs"].values()
+        if (r["target"], r["profile"], r["shots"]) == ("one", "paper", 1)
+    ]
+    assert group["f"]["mean"] == pytest.approx(sum(r["f"] for r in runs) / 2)
+    again = call(*args)
+    assert "Going on after 16 runs" in again.output
+    assert again.output.endswith(result.output[result.output.index("=") :])
+
+
+def test_command_with_mistakes(folder):
+    source, one = folder / "source", folder / "one"
+    odd = call(source, one / "dev.spacy")
+    assert (odd.exit_code, "EP029" in odd.output) == (1, True)
+    pair = (source, one / "dev.spacy", one / "test.spacy")
+    assert "EP009" in call(*pair, "--shots", "few").output
+    assert "EP020" in call(*pair, "--adapt.rate", "1").output
+    assert "EP030" in call(*pair, "--training.lr", "1").output
+    missing = call(source, one / "dev.spacy", one / "none.spacy")
+    assert (missing.exit_code, "no such file" in missing.output) == (1, True)
