@@ -68,6 +68,7 @@ class Errors(metaclass=ErrorsWithCodes):
         "'{name}' can't rename {label} to {new}, because it has a label of that name "
         "already. Remove or rename that one first."
     )
+    EP019 = "'{name}' has no label '{label}'. It has: {labels}."
     EP020 = (
         "There are no such settings of an adaptation: {unknown}. There are: {known}."
     )
@@ -108,10 +109,22 @@ class Errors(metaclass=ErrorsWithCodes):
         "as --adapt.NAME, for example --adapt.lr 0.001."
     )
     EP031 = (
-        "The adapted pipeline can't be written to {path}, because the source is there. "
-        "Choose another folder."
+        "The loss is no number any more after {steps} steps, so nothing was learned. "
+        "The learning rate is too high: {lr}. Lower adapt.lr."
     )
-    EP019 = "'{name}' has no label '{label}'. It has: {labels}."
+    EP032 = "The config '{path}' has no section [adapt], such as configs/adapt.cfg has."
+    EP033 = (
+        "Support sets can be given for one target only, because they name sentences of "
+        "its dev set. Measure each target by a command of its own."
+    )
+    EP034 = (
+        "There is no few-shot recogniser called '{name}' in this pipeline. There are: "
+        "{names}."
+    )
+    EP035 = (
+        "These settings can't be changed when types are added to others, because the "
+        "others would no longer be recognised as before: {settings}."
+    )
 
 
 class CorpusError(ValueError):

@@ -71,12 +71,10 @@ class Census:
             self.sample.append(eg.predicted)
         self.labels.update(dict.fromkeys(ent.label_ for ent in eg.reference.ents))
         self.aligned += len(gold.ents)
-        self.unpredictable += sum(not self._is_candidate(ent) for ent in gold.ents)
+        self.unpredictable += sum(
+            not is_candidate(ent, self.max_width) for ent in gold.ents
+        )
         self.misaligned.extend(ent.text for ent in gold.misaligned)
-
-    def _is_candidate(self, ent: Span) -> bool:
-        is_short = ent.end - ent.start <= self.max_width
-        return is_short and not (ent[0].is_space or ent[-1].is_space)
 
     def report(self, name: str) -> None:
         """Warn of the entities that are lost, or raise an error if all are.
@@ -112,6 +110,12 @@ class Census:
                 ),
                 stacklevel=3,
             )
+
+
+def is_candidate(ent: Span, max_width: int) -> bool:
+    """Whether an entity can be predicted."""
+    is_short = ent.end - ent.start <= max_width
+    return is_short and not (ent[0].is_space or ent[-1].is_space)
 
 
 def _has_same_tokens(one: Doc, other: Doc) -> bool:

@@ -38,7 +38,10 @@ def main() -> None:
     nlp.to_disk("pipeline")
     ents = [(ent.text, ent.label_) for ent in spacy.load("pipeline")(doc.text).ents]
     assert ents == [("Ada", "PERSON"), ("Paris", "CITY")], ents
-    print("The installed package trains, saves, loads and recognizes.")
+    support = [("Rex barked at Otto", [(0, 3, "DOG")])]
+    adapted = spacy_epnet.adapt(nlp, support, lr=0.01).nlp
+    assert [ent.label_ for ent in adapted("Rex barked at Otto").ents] == ["DOG"]
+    print("The installed package trains, saves, loads, adapts and recognizes.")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,12 @@
 """The Adapt step, with a tiny encoder: what it changes, and what it leaves alone."""
 
+import random
+
 import numpy
 import pytest
 import spacy
+import torch
+from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
 
@@ -10,7 +14,7 @@ import spacy_epnet
 from spacy_epnet.adaptation import adapt, make_settings
 from spacy_epnet.adaptation.pipelines import find_recognizer, run_upstream
 
-from .conftest import get_ents
+from .conftest import get_ents, train
 
 TEXTS = [
     ("Ada flew to Rio with Otto .", [("Ada", "PILOT"), ("Rio", "CITY")]),
@@ -28,7 +32,13 @@ def mark(text, entities):
 
 
 SUPPORT = [mark(*item) for item in TEXTS]
-FAST = {"lr": 0.01, "max_steps": 60, "average": 0, "dropout": 0.0}
+FAST = {
+    "lr": 0.01,
+    "max_steps": 60,
+    "target_loss": 0.0,
+    "average": 0,
+    "dropout": 0.0,
+}
 
 
 def read(nlp, texts=None):
@@ -150,6 +160,17 @@ def test_each_support_sentence_is_encoded_once(trained, monkeypatch):
     assert sorted(t for t in seen if t in dict(SUPPORT)) == sorted(dict(SUPPORT))
 
 
+def test_other_random_numbers_are_not_disturbed(trained):
+    def draw():
+        return random.random(), numpy.random.random(), torch.rand(1).item()  # noqa: NPY002
+
+    spacy.util.fix_random_seed(1)
+    expected = draw()
+    spacy.util.fix_random_seed(1)
+    adapt(trained, SUPPORT, max_steps=2)
+    assert draw() == expected
+
+
 @pytest.mark.parametrize(
     ("settings", "moved"),
     [
@@ -176,12 +197,18 @@ def test_what_is_trained(trained, settings, moved):
     assert after["prototypes"][others].equal(before["prototypes"][others])
 
 
-def test_training_goes_on_as_before_after_an_adaptation(trained, examples):
-    adapt(trained, SUPPORT, in_place=True, **FAST)
-    head = trained.get_pipe("epnet_ner").model.get_ref("head")
-    assert head.attrs["trains_tokens"]
-    network = head.shims[0]._model
-    assert all(weight.requires_grad for weight in network.parameters())
+@pytest.mark.parametrize("settings", [{}, {"encoder_layers": 1}])
+def test_adapted_pipelines_can_be_trained_on(trained, settings):
+    adapt(trained, SUPPORT, in_place=True, max_steps=5, **settings)
+    examples = [
+        Example(trained.make_doc(text), _reference(trained, (text, marks)))
+        for text, marks in SUPPORT
+    ]
+    before = get_weights(trained)
+    losses = train(trained, examples, steps=20)
+    assert losses["epnet_ner"] < 1
+    after = get_weights(trained)
+    assert not any(w.equal(before[n]) for n, w in after.items() if "bias" not in n)
 
 
 def test_encoder_layers_are_trained_in_a_copy(trained):
@@ -191,7 +218,8 @@ def test_encoder_layers_are_trained_in_a_copy(trained):
 
     before, texts = weights(trained), [text for text, _ in SUPPORT]
     expected = read_scores(trained, texts)
-    report = adapt(trained, SUPPORT, encoder_layers=1, encoder_lr=1e-3, max_steps=3)
+    settings = {"encoder_layers": 1, "encoder_lr": 1e-3, "max_steps": 3}
+    report = adapt(trained, SUPPORT, **settings)
     assert all(w.equal(before[n]) for n, w in weights(trained).items())
     assert read_scores(trained, texts) == expected
     changed = {
@@ -200,8 +228,51 @@ def test_encoder_layers_are_trained_in_a_copy(trained):
         if not weight.equal(before[name])
     }
     assert changed == {"encoder"}
-    adapt(trained, SUPPORT, in_place=True, encoder_layers=1, max_steps=3)
-    assert any(not w.equal(before[n]) for n, w in weights(trained).items())
+    adapt(trained, SUPPORT, in_place=True, **settings)
+    assert read_scores(trained, texts) == read_scores(report.nlp, texts)
+
+
+def test_settings_that_do_not_go_together(trained):
+    for settings in ({"trained_layers": 0}, {"restore_best": True}):
+        with pytest.raises(ValueError, match=r"\[EP009\].*with encoder_layers"):
+            make_settings(encoder_layers=1, **settings)
+    with pytest.raises(ValueError, match=r"\[EP035\].*none_bias, trained_layers"):
+        adapt(trained, SUPPORT, labels="extend", none_bias=1.0, trained_layers=2)
+
+
+def test_a_loss_that_is_no_number_is_an_error(trained):
+    with pytest.raises(ValueError, match=r"\[EP031\].*1e\+30"):
+        adapt(trained, SUPPORT, lr=1e30)
+    with pytest.raises(ValueError, match=r"\[EP009\].*inf"):
+        adapt(trained, SUPPORT, lr=float("inf"))
+
+
+def test_scores_of_the_source_are_not_passed_on(trained):
+    trained.meta["performance"] = {"ents_f": 0.9}
+    report = adapt(trained, SUPPORT, max_steps=2)
+    assert trained.meta["performance"] == {"ents_f": 0.9}
+    assert report.nlp.meta["performance"] == {}
+
+
+def test_tokens_that_a_component_merges_first(trained):
+    @Language.component("merge_first_two")
+    def merge(doc):
+        with doc.retokenize() as retokenizer:
+            retokenizer.merge(doc[0:2])
+        return doc
+
+    trained.add_pipe("merge_first_two", first=True)
+    support = [mark("We met Otto in Paris .", [("Otto", "PILOT")])]
+    report = adapt(trained, support, max_steps=2)
+    (example,) = report.nlp.get_pipe("epnet_ner").cfg["support"]
+    (start, end, _), *_ = example["ents"]
+    assert example["words"][start:end] == ["Otto"]
+
+
+def test_it_stops_when_the_loss_is_low_enough(trained):
+    report = adapt(trained, SUPPORT, lr=0.01, target_loss=0.05, max_steps=500)
+    assert report.stopped == "the loss was low enough"
+    assert sum(report.losses[-3:]) / 3 < 0.05 <= sum(report.losses[-4:-1]) / 3
 
 
 def test_paper_stops_when_the_loss_rises(trained):
@@ -213,26 +284,43 @@ def test_paper_stops_when_the_loss_rises(trained):
 
 
 def test_the_best_weights_can_be_restored(trained):
-    settings = {"lr": 0.5, "max_steps": 8, "average": 0, "dropout": 0.0}
-    bad = adapt(trained, SUPPORT, **settings)
-    best = adapt(trained, SUPPORT, restore_best=True, **settings)
-    assert bad.losses == best.losses
-    assert best.tuning.best != len(best.losses) - 1
-    after, restored = get_weights(bad.nlp), get_weights(best.nlp)
-    assert any(not after[name].equal(restored[name]) for name in after)
+    settings = {
+        "lr": 0.5,
+        "target_loss": 0.0,
+        "average": 0,
+        "dropout": 0.0,
+        "resample_nones": False,
+    }
+    report = adapt(trained, SUPPORT, restore_best=True, max_steps=8, **settings)
+    best = report.tuning.best
+    assert 0 < best + 1 < len(report.losses)
+    steps = max(best, 1)
+    expected = adapt(trained, SUPPORT, max_steps=steps, **settings)
+    after, restored = get_weights(expected.nlp), get_weights(report.nlp)
+    if best:
+        assert all(after[name].equal(restored[name]) for name in after)
+    else:
+        before = get_weights(trained)
+        same = [n for n in before if n != "prototypes"]
+        assert all(before[name].equal(restored[name]) for name in same)
 
 
-def test_weights_are_averaged_over_the_last_steps(trained):
-    settings = {"lr": 0.01, "dropout": 0.0, "resample_nones": False}
+def test_weights_are_averaged(trained):
+    settings = {
+        "lr": 0.01,
+        "dropout": 0.0,
+        "resample_nones": False,
+        "target_loss": 0.0,
+    }
+    name = "projection.2.weight"
     weights = [
         get_weights(adapt(trained, SUPPORT, max_steps=n, average=0, **settings).nlp)
-        for n in (3, 4)
+        for n in (1, 2, 3)
     ]
-    mean = get_weights(adapt(trained, SUPPORT, max_steps=4, average=2, **settings).nlp)[
-        "projection.2.weight"
-    ]
-    both = [w["projection.2.weight"] for w in weights]
-    numpy.testing.assert_allclose(mean, (both[0] + both[1]) / 2, atol=1e-6)
+    first, second, third = (weight[name] for weight in weights)
+    mean = adapt(trained, SUPPORT, max_steps=3, average=2, **settings)
+    expected = ((first + second) / 2 + third) / 2
+    numpy.testing.assert_allclose(get_weights(mean.nlp)[name], expected, atol=1e-6)
 
 
 def test_unknown_and_wrong_settings_are_refused(trained):

@@ -41,7 +41,7 @@ def test_from_a_file_of_any_format_to_a_pipeline(folder):
     result = adapt(folder, "--adapt.lr", "0.01", "--report", folder / "report.json")
     assert result.exit_code == 0, result.output
     assert "CITY" in result.output
-    assert "the step limit was reached" in flatten(result)
+    assert "the loss was low enough" in flatten(result)
     assert str(folder / "adapted") in result.output.replace("\n", "")
     nlp = spacy.load(folder / "adapted")
     found = [(ent.text, ent.label_) for ent in nlp("Ada left Rio .").ents]
@@ -88,7 +88,8 @@ def test_types_can_join_those_of_the_source(folder):
         (["--adapt.lr", "fast"], "EP009"),
         (["--profile", "best"], "default or paper"),
         (["--training.lr", "1"], "EP030"),
-        (["--name", "ner"], "EP023"),
+        (["--name", "ner"], "EP034"),
+        (["--label", "extend"], "EP030"),
         (["--config", "missing.cfg"], "missing.cfg"),
     ],
 )
@@ -121,7 +122,7 @@ def test_supports_without_anything(folder):
 def test_the_source_is_never_overwritten(folder):
     before = (folder / "source" / "epnet_ner" / "model").read_bytes()
     result = adapt(folder, output="source")
-    assert (result.exit_code, "EP031" in result.output) == (1, True)
+    assert (result.exit_code, "used already" in flatten(result)) == (1, True)
     assert (folder / "source" / "epnet_ner" / "model").read_bytes() == before
 
 
@@ -168,3 +169,49 @@ def test_help_has_examples():
     for command in ("adapt", "benchmark", "recognize"):
         output = call(command, "--help").output
         assert f"Example: spacy epnet {command}" in " ".join(output.split())
+
+
+def test_an_explicit_profile_beats_the_configs(folder):
+    report = folder / "r.json"
+    args = ["--config", ROOT / "configs" / "adapt.cfg", "--report", report]
+    adapt(folder, *args, "--profile", "paper", "--adapt.max_steps", 2)
+    assert srsly.read_json(report)["settings"]["assignment"] == "random"
+
+
+def test_configs_for_something_else_are_refused(folder):
+    result = adapt(folder, "--config", ROOT / "configs" / "source.cfg")
+    assert (result.exit_code, "EP032" in result.output) == (1, True)
+
+
+def test_nothing_else_is_lost_at_the_output(folder):
+    (folder / "notes.txt").write_text("mine")
+    result = adapt(folder, output="notes.txt")
+    assert (result.exit_code, "there is a file" in flatten(result)) == (1, True)
+    assert (folder / "notes.txt").read_text() == "mine"
+    assert adapt(folder).exit_code == 0
+    inside = folder / "adapted" / "mine.iob"
+    inside.write_text(ROWS)
+    assert adapt(folder).exit_code == 1
+    assert adapt(folder, support="adapted/mine.iob").exit_code == 1
+    assert inside.read_text() == ROWS
+
+
+def test_a_bad_place_for_the_report_is_found_before_anything_is_done(folder):
+    (folder / "report").mkdir()
+    result = adapt(folder, "--report", folder / "report")
+    assert (result.exit_code, "a folder at this place" in flatten(result)) == (1, True)
+    assert not (folder / "adapted").exists()
+
+
+def test_entities_that_are_lost_in_conversion_are_reported(folder):
+    row = {"text": "Ada left Rio.", "label": [[0, 2, "PILOT"], [9, 12, "CITY"]]}
+    srsly.write_jsonl(folder / "support.jsonl", [row])
+    result = adapt(folder, support="support.jsonl")
+    assert result.exit_code == 0, result.output
+    assert "Mark them anew" in flatten(result)
+
+
+def test_a_learning_rate_that_is_too_high(folder):
+    result = adapt(folder, "--adapt.lr", "1e30")
+    assert (result.exit_code, "EP031" in result.output) == (1, True)
+    assert not (folder / "adapted").exists()

@@ -218,3 +218,32 @@ def test_command_with_mistakes(folder):
     assert "EP030" in call(*pair, "--training.lr", "1").output
     missing = call(source, one / "dev.spacy", one / "none.spacy")
     assert (missing.exit_code, "no such file" in missing.output) == (1, True)
+
+
+def test_what_other_components_have_set_is_there_in_every_run(folder):
+    benchmark = make_benchmark(folder, shots=[1], seeds=[0, 1])
+    nlp = benchmark.nlp
+
+    @spacy.Language.component("block_first")
+    def block(doc):
+        doc.set_ents([], blocked=[doc[0:1]], default="unmodified")
+        return doc
+
+    nlp.add_pipe("block_first", first=True)
+    runs = list(benchmark.run())
+    docs = Corpus(folder / "one" / "dev.spacy", nlp.vocab).docs
+    for _, result in runs:
+        support = [docs[i] for i in result["sentences"]]
+        adapted = adapt(nlp, support, **QUICK).nlp
+        path = folder / "one" / "test.spacy"
+        scores = adapted.evaluate(list(spacy.training.Corpus(path)(adapted)))
+        assert result["f"] == 100 * scores["ents_f"]
+
+
+def test_given_sets_are_for_one_target(folder):
+    one, two = folder / "one", folder / "two"
+    given = folder / "set.json"
+    srsly.write_json(given, [0, 1])
+    paths = [p / f"{n}.spacy" for p in (one, two) for n in ("dev", "test")]
+    result = call(folder / "source", *paths, "--given", given)
+    assert (result.exit_code, "EP033" in result.output) == (1, True)

@@ -158,3 +158,31 @@ def test_examples_are_renamed_with_their_type(trained):
 def test_a_grown_pipeline_can_be_trained_on(extended, examples):
     losses = train(extended, examples, steps=3)
     assert losses["epnet_ner"] > 0
+
+
+def test_full_tables_give_each_type_a_row_of_its_own(make_nlp, examples):
+    nlp = make_nlp(model__n_prototypes=3)
+    nlp.initialize(lambda: examples)
+    marks = [
+        mark("A lute fell .", [("lute", "LUTE")]),
+        mark("A saw fell .", [("saw", "TOOL")]),
+        mark("Rio grows .", [("Rio", "PLACE")]),
+    ]
+    for labels in ("extend", "replace"):
+        for assignment in ("random", "nearest", "names", "mixture", "free"):
+            settings = {"assignment": assignment, "max_steps": 1}
+            grown = adapt(nlp, marks, labels=labels, **settings).nlp
+            rows = grown.get_pipe("epnet_ner").prototypes
+            assert len(set(rows.values())) == len(rows)
+            if labels == "extend":
+                assert (rows["PERSON"], rows["PLACE"]) == (1, 2)
+
+
+def test_examples_are_forgotten_with_their_types(trained):
+    first = adapt(trained, NEW, max_steps=1).nlp
+    assert first.get_pipe("epnet_ner").cfg["support"]
+    second = adapt(first, NEW, max_steps=1, remember=False).nlp
+    assert second.get_pipe("epnet_ner").cfg["support"] == []
+    pipe = first.get_pipe("epnet_ner")
+    pipe.remove_label("TOWN")
+    assert not any(example["ents"] for example in pipe.cfg["support"])

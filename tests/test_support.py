@@ -146,3 +146,15 @@ def test_types_that_cannot_be_told_apart_are_reported(trained):
 def test_docs_that_are_only_space_or_empty(trained):
     items = [("Ada left .", [(0, 3, "A")]), ("", []), (" ", [])]
     assert adapt(trained, items, max_steps=2).counts == {"A": 1}
+
+
+@pytest.mark.parametrize("label", ["", " "])
+def test_marks_without_a_label(label):
+    (problem,) = get_problems([("Ada left.", [(0, 3, label)])])
+    assert "has no label" in problem.what
+
+
+def test_entities_that_end_in_whitespace():
+    doc = Doc(NLP.vocab, words=["Ada", " ", "left"], ents=["B-A", "I-A", "O"])
+    (problem,) = get_problems([doc])
+    assert "whitespace" in problem.what

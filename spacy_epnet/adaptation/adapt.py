@@ -6,7 +6,6 @@ from time import perf_counter
 from typing import Any, Literal
 
 from spacy.language import Language
-from spacy.util import fix_random_seed
 
 from ..errors import Errors
 from ..gold import SpanPool, get_span_pool
@@ -15,13 +14,17 @@ from ..models.head import set_prototype
 from ..prototypes import NONE_ROW
 from ..spans import get_layout
 from .checks import find_confusions
-from .encoding import copy_transformer, encoding
+from .encoding import copy_transformer, encode_docs, encoding
 from .pipelines import find_recognizer, share_pipeline
 from .report import AdaptReport, Assigned
+from .seeding import seeded
 from .settings import AdaptSettings, make_settings
 from .starts import choose_starts
-from .support import Item, Support, read_support
+from .support import Item, Support, read_support, realign
 from .tune import OnStep, tune
+
+# Settings of the component that an adaptation sets.
+DECODING = ("overlaps", "decision", "none_bias")
 
 
 def adapt(
@@ -66,9 +69,7 @@ def adapt(
     support = read_support(nlp, examples, max_width=source.max_width)
     shots = min(support.counts.values())
     extends = labels == "extend"
-    settings = make_settings(profile, shots=shots, extends=extends, **changes)
-    if extends:
-        settings = replace(settings, trained_layers=0, encoder_layers=0)
+    settings = choose_settings(profile, shots, changes, extends=extends)
     twin = copy_pipeline(nlp, name, copies_encoder=settings.encoder_layers > 0)
     pipe: Any = twin.get_pipe(name)
     known = pipe.generations if extends else []
@@ -76,34 +77,40 @@ def adapt(
     if not new:
         found = ", ".join(support.counts)
         raise ValueError(Errors.EP025.format(name=name, labels=found))
-    fix_random_seed(settings.seed)
-
-    with encoding(twin, name, support.docs, settings) as encode:
+    with seeded(settings.seed):
+        tokens = encode_docs(twin, name, support.docs)
+        support = realign(support)
         clock.lap("encode")
         pool = get_pool(pipe, support, new)
-        starts = choose_starts(twin, name, new, known, encode()[0], pool, settings)
+        starts = choose_starts(twin, name, new, known, tokens, pool, settings)
         rows = {label: start.row for label, start in starts.items()}
         pipe.set_generations([*known, rows])
         for start in starts.values():
             if start.prototype is not None:
                 set_prototype(pipe.model.get_ref("head"), start.row, start.prototype)
         clock.lap("assign")
-        tuning = tune(
-            pipe.model.get_ref("head"),
-            encode,
-            pool,
-            pipe.model.ops.asarray1i([NONE_ROW, *rows.values()]),
-            settings,
-            tau=pipe.cfg["tau"] if settings.tau is None else settings.tau,
-            trained_rows=[*rows.values()] if known else [NONE_ROW, *rows.values()],
-            on_step=on_step,
-        )
+        with encoding(twin, name, support.docs, tokens, settings) as encode:
+            tuning = tune(
+                pipe.model.get_ref("head"),
+                encode,
+                pool,
+                pipe.model.ops.asarray1i([NONE_ROW, *rows.values()]),
+                settings,
+                tau=pipe.cfg["tau"] if settings.tau is None else settings.tau,
+                trained_rows=[*rows.values()] if known else [NONE_ROW, *rows.values()],
+                on_step=on_step,
+            )
         clock.lap("tune")
+        if settings.encoder_layers:
+            tokens = encode_docs(twin, name, support.docs)
         if not known:
             set_decoding(twin, name, settings)
+            pipe.forget()
         if settings.remember:
-            pipe.remember(support.docs, support.golds, forgetting=not known)
-        confusions = find_confusions(pipe, support, encode()[0], new)
+            pipe.remember(support.docs, support.golds)
+        # How well the source did says nothing about the new types.
+        twin.meta["performance"] = {}
+        confusions = find_confusions(pipe, support, tokens, new)
         clock.lap("check")
     if in_place:
         take_over(nlp, twin, name)
@@ -161,14 +168,38 @@ def take_over(nlp: Language, adapted: Language, name: str) -> None:
             weights = get_network(new.model).state_dict()  # type: ignore[attr-defined]
             get_network(old.model).load_state_dict(weights)  # type: ignore[attr-defined]
     nlp.get_pipe_config(name).update(adapted.get_pipe_config(name))
+    nlp.meta["performance"] = {}
 
 
 def set_decoding(nlp: Language, name: str, settings: AdaptSettings) -> None:
     """Let a recogniser decide as the settings say, and its config say so too."""
     pipe: Any = nlp.get_pipe(name)
-    for key in ("overlaps", "decision", "none_bias"):
+    for key in DECODING:
         pipe.cfg[key] = getattr(settings, key)
         nlp.get_pipe_config(name)[key] = getattr(settings, key)
+
+
+def choose_settings(
+    profile: str | AdaptSettings, shots: int, changes: dict[str, Any], *, extends: bool
+) -> AdaptSettings:
+    """Find the settings of an adaptation, and refuse those that can't be kept.
+
+    profile (Union[str, AdaptSettings]): The profile.
+    shots (int): How often the rarest type is marked.
+    changes (Dict[str, Any]): Settings that differ from it.
+    extends (bool): Whether types are added to others.
+    RETURNS (AdaptSettings): The settings.
+    """
+    settings = make_settings(profile, shots=shots, extends=extends, **changes)
+    if extends:
+        fixed = {*DECODING, "trained_layers", "encoder_layers"} & set(changes)
+        if fixed:
+            raise ValueError(Errors.EP035.format(settings=", ".join(sorted(fixed))))
+        return replace(settings, trained_layers=0, encoder_layers=0)
+    if settings.encoder_layers:
+        # Only the head's weights can be averaged, which must fit the encoder's.
+        return replace(settings, average=0)
+    return settings
 
 
 def get_pool(pipe: Any, support: Support, labels: list[str]) -> SpanPool:

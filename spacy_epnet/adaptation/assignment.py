@@ -3,6 +3,7 @@
 import random
 import re
 from collections.abc import Iterable
+from itertools import chain, count, islice
 from typing import Any
 
 import numpy
@@ -15,43 +16,39 @@ FAR = 1e6
 
 
 def deal_rows(
-    labels: list[str], first: list[int], others: list[int], *, seed: int
+    labels: list[str], first: list[int], others: list[int], *, size: int, seed: int
 ) -> dict[str, int]:
     """Deal rows of the prototype table out at random.
 
     labels (List[str]): The types.
     first (List[int]): Rows that are dealt before the others.
     others (List[int]): The other rows.
+    size (int): Rows of the table. Those after them are named when there are too few.
     seed (int): Decides who gets which.
     RETURNS (Dict[str, int]): The row of each type.
     """
     rng = random.Random(seed)
     rows = rng.sample(first, len(first)) + rng.sample(others, len(others))
-    return dict(zip(labels, _extend(rows, len(labels)), strict=False))
+    return dict(zip(labels, chain(rows, count(size)), strict=False))
 
 
 def match_rows(
-    labels: list[str], costs: Any, used: list[int], free: list[int]
+    labels: list[str], costs: Any, used: list[int], free: list[int], *, size: int
 ) -> dict[str, int]:
     """Give each type the row that fits, so that all fit best together.
 
     labels (List[str]): The types.
     costs (numpy.ndarray): (types, used) How badly each row fits each type.
     used (List[int]): The rows.
-    free (List[int]): Other rows, taken when there are more types.
+    free (List[int]): Other rows, taken in order when there are more types.
+    size (int): Rows of the table. Those after them are named when there are too few.
     RETURNS (Dict[str, int]): The row of each type.
     """
     missing = max(0, len(labels) - len(used))
-    rows = [*used, *_extend(free, missing)[:missing]]
+    rows = [*used, *islice(chain(free, count(size)), missing)]
     others = numpy.full((len(labels), missing), FAR)
     types, places = linear_sum_assignment(numpy.concatenate([costs, others], axis=1))
     return {labels[i]: rows[j] for i, j in zip(types, places, strict=True)}
-
-
-def _extend(rows: list[int], count: int) -> list[int]:
-    """Name rows that the table doesn't have yet, if there are too few."""
-    first = max(rows, default=NONE_ROW) + 1
-    return rows + list(range(first, first + max(0, count - len(rows))))
 
 
 def list_free(taken: Iterable[int], size: int) -> list[int]:

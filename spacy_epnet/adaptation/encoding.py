@@ -64,19 +64,23 @@ def copy_transformer(nlp: Language, name: str) -> dict[str, Any]:
 
 @contextmanager
 def encoding(
-    nlp: Language, name: str, docs: list[Doc], settings: AdaptSettings
+    nlp: Language,
+    name: str,
+    docs: list[Doc],
+    tokens: TokenVectors,
+    settings: AdaptSettings,
 ) -> Iterator[Encode]:
     """Provide token vectors for fine-tuning.
 
     nlp (Language): The pipeline.
     name (str): The recogniser.
     docs (List[Doc]): The support set.
-    settings (AdaptSettings): Whether layers of the encoder are trained.
-    YIELDS (Encode): Gives the token vectors. If the encoder isn't trained they are
-        made once, now.
+    tokens (TokenVectors): Its token vectors, which are used again and again unless
+        layers of the encoder are trained.
+    settings (AdaptSettings): Whether they are.
+    YIELDS (Encode): Gives the token vectors.
     """
     if not settings.encoder_layers:
-        tokens = encode_docs(nlp, name, docs)
         yield lambda: (tokens, lambda d_tokens: None)
         return
     pipe: Any = nlp.get_pipe(name)
@@ -92,4 +96,8 @@ def encoding(
         return pipe.model.get_ref("encoder").begin_update(docs)
 
     with training_top_layers(transformer.model, settings.encoder_layers):
-        yield encode
+        try:
+            yield encode
+        finally:
+            for listener in get_listeners(pipe.model):
+                listener.receive(None, None, None)  # type: ignore[attr-defined]

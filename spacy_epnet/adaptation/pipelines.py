@@ -17,14 +17,15 @@ def find_recognizer(nlp: Language, name: str | None = None) -> str:
     name (Optional[str]): Its name, if there are several.
     RETURNS (str): Its name.
     """
-    names = [
-        pipe_name
-        for pipe_name, pipe in nlp.pipeline
-        if isinstance(pipe, FewShotRecognizer) and name in (None, pipe_name)
-    ]
+    names = [n for n, pipe in nlp.pipeline if isinstance(pipe, FewShotRecognizer)]
     if not names:
         known = ", ".join(nlp.pipe_names) or "no components"
         raise ValueError(Errors.EP023.format(names=known))
+    if name is not None:
+        if name not in names:
+            known = ", ".join(names)
+            raise ValueError(Errors.EP034.format(name=name, names=known))
+        return name
     if len(names) > 1:
         raise ValueError(Errors.EP024.format(names=", ".join(names)))
     return names[0]

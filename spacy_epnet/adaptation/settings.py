@@ -1,5 +1,6 @@
 """How to adapt, and the profiles that are shipped."""
 
+import math
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cache
 from pathlib import Path
@@ -27,10 +28,12 @@ class AdaptSettings:
     lr (float): The learning rate.
     batch_size (Optional[int]): Sentences in a step. All if null.
     max_steps (int): Steps that are never exceeded.
+    target_loss (float): Stop when the loss is lower, over the last three passes.
     patience (int): Stop when the loss hasn't fallen for as many passes over the
         support set. 0 for never.
     restore_best (bool): Whether to go back to the pass with the smallest loss.
-    average (int): Take the mean of the weights over as many of the last steps.
+    average (int): Take the moving average of the weights over about as many steps.
+        0 for the last weights.
     none_samples (Optional[int]): None spans of each sentence. All if null.
     resample_nones (bool): Whether to sample them anew in each step.
     hard_nones (float): Share of them that overlaps an entity.
@@ -43,7 +46,7 @@ class AdaptSettings:
     trained_layers (int): Layers of the projection to train, from the last. With 0,
         only prototypes are trained.
     encoder_layers (int): Layers of the transformer to train, from the last. It has
-        to run in each step then, which takes much longer.
+        to run in each step then, which takes much longer, and no weights are averaged.
     encoder_lr (float): The learning rate of these layers.
     remember (bool): Whether to keep the support set in the pipeline, so that it can
         explain what it recognises.
@@ -58,6 +61,7 @@ class AdaptSettings:
     lr: float
     batch_size: int | None
     max_steps: int
+    target_loss: float
     patience: int
     restore_best: bool
     average: int
@@ -99,7 +103,7 @@ class AdaptSettings:
             value = getattr(self, name)
             self._check(name, _is_number(value) and value > 0, "a number above 0")
         self._check("none_bias", _is_number(self.none_bias), "a number")
-        for name in ("name_weight", "none_weight", "tau"):
+        for name in ("name_weight", "none_weight", "target_loss", "tau"):
             value = getattr(self, name)
             is_valid = (_is_number(value) and value >= 0) or (
                 name == "tau" and value is None
@@ -109,6 +113,11 @@ class AdaptSettings:
             value = getattr(self, name)
             is_valid = _is_number(value) and 0 <= value <= limit
             self._check(name, is_valid, f"a number from 0 to {limit}")
+
+        needs_layers = self.encoder_layers > 0 and self.trained_layers == 0
+        self._check("trained_layers", not needs_layers, "above 0 with encoder_layers")
+        is_lost = self.encoder_layers > 0 and self.restore_best
+        self._check("restore_best", not is_lost, "false with encoder_layers")
 
     def _check(self, name: str, is_valid: bool, expected: str) -> None:
         if not is_valid:
@@ -126,7 +135,8 @@ class AdaptSettings:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number and math.isfinite(value)
 
 
 def _is_whole(value: Any, least: int) -> bool:

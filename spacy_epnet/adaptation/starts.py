@@ -113,16 +113,16 @@ def choose_rows(
     free (List[int]): Prototypes that no type has had.
     RETURNS (Dict[str, int]): The row of each type.
     """
-    rows = [*used.values()]
+    rows, size = [*used.values()], len(evidence.prototypes)
     if settings.assignment in ("free", "mixture"):
-        return deal_rows(new, free, rows, seed=settings.seed)
+        return deal_rows(new, free, rows, size=size, seed=settings.seed)
     if settings.assignment == "random":
-        return deal_rows(new, rows, free, seed=settings.seed)
+        return deal_rows(new, rows, free, size=size, seed=settings.seed)
     centroids = evidence.members @ evidence.points
     costs = get_distances(centroids, evidence.prototypes[rows])
     if settings.assignment == "names" and used:
         costs = costs - settings.name_weight * compare_names(nlp, name, new, [*used])
-    return match_rows(new, costs, rows, free)
+    return match_rows(new, costs, rows, free, size=size)
 
 
 def mix(
@@ -146,7 +146,8 @@ def mix(
     scores = evidence.members @ log_shares
     scores = scores + settings.name_weight * compare_names(nlp, name, new, [*known])
     weights = get_weights(scores)
-    places = match_rows(new, numpy.zeros((len(new), 0)), [], rows)
+    nothing, size = numpy.zeros((len(new), 0)), len(evidence.prototypes)
+    places = match_rows(new, nothing, [], rows, size=size)
     return {
         label: Start(
             places[label],

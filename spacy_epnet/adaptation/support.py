@@ -9,7 +9,7 @@ from spacy.tokens import Doc, Span
 from spacy.training import Example
 
 from ..errors import Errors, SupportError
-from ..gold import Gold, read_gold
+from ..gold import Gold, is_candidate, read_gold
 
 Annotated: TypeAlias = tuple[str, Sequence[tuple[int, int, str]]]
 Item: TypeAlias = Example | Doc | Annotated
@@ -27,9 +27,14 @@ class Problem(NamedTuple):
 class Support(NamedTuple):
     """A support set that can be learned from."""
 
-    docs: list[Doc]
+    examples: list[Example]
     golds: list[Gold]
     problems: list[Problem]  # that are no reason to give up
+
+    @property
+    def docs(self) -> list[Doc]:
+        """RETURNS (List[Doc]): What the pipeline sees of it."""
+        return [eg.predicted for eg in self.examples]
 
     @property
     def counts(self) -> dict[str, int]:
@@ -60,7 +65,22 @@ def read_support(nlp: Language, items: Iterable[Item], *, max_width: int) -> Sup
         problems.append(Problem("the support set", what))
     if any(problem.is_fatal for problem in problems):
         raise SupportError([problem for problem in problems if problem.is_fatal])
-    return Support([eg.predicted for eg in examples], golds, problems)
+    return Support(examples, golds, problems)
+
+
+def realign(support: Support) -> Support:
+    """Read the annotation again if components of the pipeline have changed tokens.
+
+    support (Support): The support set, after these components have run.
+    RETURNS (Support): The same with annotation that fits the tokens.
+    """
+    fits = [
+        len(eg.predicted) == len(gold.unknown)
+        for eg, gold in zip(support.examples, support.golds, strict=True)
+    ]
+    if all(fits):
+        return support
+    return support._replace(golds=[read_gold(eg) for eg in support.examples])
 
 
 def make_example(nlp: Language, item: Item, problems: list[Problem]) -> Example:
@@ -111,13 +131,16 @@ def mark_entities(
     place = f'"{_shorten(doc.text)}"'
     for start, end, label in sorted(set(marks)):
         span = doc.char_span(start, end, label=label) if start < end else None
-        if span is None:
+        if not label.strip():
+            what = f"the mark from {start} to {end} has no label"
+            problems.append(Problem(place, what))
+        elif span is None:
             near = None
             if 0 <= start < end <= len(doc.text):
                 near = doc.char_span(start, end, alignment_mode="expand")
             marked = doc.text[start:end]
-            if near is None or not label:
-                what = f"{label or 'a mark'} from {start} to {end} is no part of it"
+            if near is None:
+                what = f"{label} from {start} to {end} is no part of it"
             else:
                 unknown.append(near)
                 what = (
@@ -176,7 +199,7 @@ def find_unusable(
     problems = []
     for label in sorted({ent.label_ for ent in aligned} | {*lost}):
         ents = [ent for ent in aligned if ent.label_ == label]
-        long = [ent for ent in ents if len(ent) > max_width]
+        long = [ent for ent in ents if not is_candidate(ent, max_width)]
         if not ents:
             what = (
                 f"none of its {lost[label]} examples lines up with the tokens of the "
@@ -186,14 +209,15 @@ def find_unusable(
         elif len(long) == len(ents):
             what = (
                 f"all of its {len(ents)} examples are longer than {max_width} tokens, "
-                f'such as "{_shorten(long[0].text)}". Mark a shorter part, or train a '
-                "source pipeline with a larger max_width"
+                f'or begin or end in whitespace, such as "{_shorten(long[0].text)}". '
+                "Mark a part, or train a source pipeline with a larger max_width"
             )
             problems.append(Problem(label, what))
         elif long or lost[label]:
             what = (
-                f"{len(long)} of its examples are longer than {max_width} tokens, and "
-                f"{lost[label]} don't line up with the tokens"
+                f"{len(long)} of its examples are longer than {max_width} tokens, or "
+                f"begin or end in whitespace, and {lost[label]} don't line up with the "
+                "tokens"
             )
             problems.append(Problem(label, what, is_fatal=False))
     return problems

@@ -1,12 +1,15 @@
 """Fine-tuning on the spans of a support set."""
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Any, TypeAlias
 
+import numpy
 from thinc.api import Model, Ops
 
+from ..errors import Errors
 from ..gold import SpanPool, sample_nones
 from ..losses import get_dispersion_loss, get_span_loss
 from ..models.tuning import HeadTuner
@@ -18,6 +21,9 @@ OnStep: TypeAlias = Callable[[int, float], object]
 
 STEP_LIMIT = "the step limit was reached"
 NO_FALL = "the loss stopped falling"
+LOW_ENOUGH = "the loss was low enough"
+# Passes over which the loss is averaged before it is said to be low.
+SMOOTHING = 3
 
 
 @dataclass
@@ -29,13 +35,17 @@ class Tuning:
     stopped: str = STEP_LIMIT
     best: int = 0  # the pass with the smallest loss, from 0
 
-    def add(self, loss: float, patience: int) -> None:
+    def add(self, loss: float, settings: AdaptSettings) -> None:
         """Note the loss of a pass over the support set."""
         self.losses.append(loss)
         if loss < self.losses[self.best]:
             self.best = len(self.losses) - 1
-        if patience and len(self.losses) - 1 - self.best >= patience:
+        waited = len(self.losses) - 1 - self.best
+        recent = self.losses[-SMOOTHING:]
+        if settings.patience and waited >= settings.patience:
             self.stopped = NO_FALL
+        elif len(recent) == SMOOTHING and fmean(recent) < settings.target_loss:
+            self.stopped = LOW_ENOUGH
 
 
 def tune(
@@ -78,28 +88,34 @@ def tune(
     with tuner.open():
         while tuning.stopped == STEP_LIMIT and tuning.steps < settings.max_steps:
             losses = []
+            before = tuner.copy_weights() if settings.restore_best else None
             for batch in iter_batches(pool, settings.batch_size, ops):
                 spans, targets = once or sample(batch, settings, ops).flatten(ops=ops)
                 tokens, backprop_tokens = encode()
                 outputs, backprop = tuner.begin_update(
                     tokens, spans, rows, dropout=settings.dropout
                 )
-                loss, gradient = get_loss(outputs, targets, rows, settings, tau=tau)
+                with numpy.errstate(over="ignore", invalid="ignore"):
+                    loss, gradient = get_loss(outputs, targets, rows, settings, tau=tau)
+                if not math.isfinite(loss):
+                    raise ValueError(
+                        Errors.EP031.format(steps=tuning.steps, lr=settings.lr)
+                    )
                 backprop_tokens(backprop(gradient))
                 tuner.finish_update()
                 tuning.steps += 1
                 losses.append(loss)
                 on_step(tuning.steps, loss)
-                if tuning.steps > settings.max_steps - settings.average:
-                    tuner.add_to_average()
+                if settings.average:
+                    tuner.add_to_average(settings.average)
                 if tuning.steps == settings.max_steps:
                     break
-            tuning.add(fmean(losses), settings.patience)
-            if settings.restore_best and tuning.best == len(tuning.losses) - 1:
-                best = tuner.copy_weights()
+            tuning.add(fmean(losses), settings)
+            if tuning.best == len(tuning.losses) - 1:
+                best = before
         if settings.restore_best:
             tuner.set_weights(best)
-        else:
+        elif settings.average:
             tuner.use_average()
     return tuning
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 import spacy
 import srsly
 import typer
-from spacy.cli._util import import_code, parse_config_overrides
+from spacy.cli._util import import_code, parse_config_overrides, setup_gpu
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.util import load_config
@@ -17,7 +17,7 @@ from ..corpora.files import write_whole
 from ..corpora.sampling import Corpus
 from ..errors import Errors, SupportError
 from ._app import epnet_cli
-from .loading import check_output, save_pipeline
+from .places import check_pipeline_place, is_pipeline
 
 SECTION = "adapt"
 
@@ -43,8 +43,11 @@ def adapt_cli(
         ),
     ] = None,
     profile: Annotated[
-        str, typer.Option(help="Settings to begin with: default or paper")
-    ] = "default",
+        str | None,
+        typer.Option(
+            help="Settings to begin with: default or paper. By default the config's"
+        ),
+    ] = None,
     labels: Annotated[
         Literal["replace", "extend"],
         typer.Option(
@@ -62,6 +65,9 @@ def adapt_cli(
         Path | None,
         typer.Option("--code", help="Python file with code to import before loading"),
     ] = None,
+    use_gpu: Annotated[
+        int, typer.Option("--gpu-id", "-g", help="GPU ID or -1 for CPU")
+    ] = -1,
 ) -> None:
     """
     Teach a trained pipeline new entity types from a few marked examples. Settings
@@ -74,9 +80,10 @@ def adapt_cli(
     from ..adaptation import adapt
 
     import_code(code)
+    setup_gpu(use_gpu, silent=True)
     try:
-        profile, changes = read_settings(config, profile, ctx.args)
-        check_output(output, model)
+        base, changes = read_settings(config, profile, ctx.args)
+        check_pipeline_place(output, [Path(model), support], report)
         nlp = spacy.load(model)
         examples = read_examples(support, nlp)
         with tqdm(desc="Adapting", unit="step", disable=None, leave=False) as bar:
@@ -90,15 +97,16 @@ def adapt_cli(
                 examples,
                 labels=labels,
                 name=name,
-                profile=profile,
+                profile=base,
                 on_step=show,
                 in_place=True,
                 **changes,
             )
-        save_pipeline(nlp, output, source=model)
         if report is not None:
             with write_whole(report) as path:
                 srsly.write_json(path, result.to_dict())
+        with write_whole(output, may_replace=is_pipeline) as path:
+            nlp.to_disk(path)
     except SupportError as err:
         msg.fail("Can't adapt to this support set. Nothing was written.")
         msg.table(
@@ -114,26 +122,30 @@ def adapt_cli(
 
 
 def read_settings(
-    config: Path | None, profile: str, args: list[str]
+    config: Path | None, profile: str | None, args: list[str]
 ) -> tuple[str, dict[str, Any]]:
     """Read settings from a config file and from --adapt options.
 
     config (Optional[Path]): The config file.
-    profile (str): The profile they change.
+    profile (Optional[str]): The profile they change, if it isn't the config's.
     args (List[str]): The options.
     RETURNS (Tuple[str, Dict[str, Any]]): The profile, and the settings that differ.
     """
-    overrides = parse_config_overrides(args)
-    strange = [key for key in overrides if not key.startswith(f"{SECTION}.")]
+    names = [arg.removeprefix("--") for arg in args if arg.startswith("--")]
+    strange = [name for name in names if not name.startswith(f"{SECTION}.")]
     if strange:
-        raise ValueError(
-            Errors.EP030.format(options=", ".join(f"--{k}" for k in strange))
-        )
+        options = ", ".join(f"--{name}" for name in strange)
+        raise ValueError(Errors.EP030.format(options=options))
     settings: dict[str, Any] = {}
     if config is not None:
-        settings = dict(load_config(config, interpolate=True).get(SECTION, {}))
+        sections = load_config(config, interpolate=True)
+        if SECTION not in sections:
+            raise ValueError(Errors.EP032.format(path=config))
+        settings = dict(sections[SECTION])
+    overrides = parse_config_overrides(args)
     settings |= {key.partition(".")[2]: value for key, value in overrides.items()}
-    return settings.pop("profile", profile), settings
+    chosen = settings.pop("profile", "default")
+    return profile or chosen, settings
 
 
 def read_examples(support: Path, nlp: Language) -> list[Doc]:
@@ -147,7 +159,9 @@ def read_examples(support: Path, nlp: Language) -> list[Doc]:
         return Corpus(support, nlp.vocab).docs
     with TemporaryDirectory() as folder:
         converted = Path(folder) / "support.spacy"
-        convert([support], converted, lang=nlp.meta["lang"])
+        notes = convert([support], converted, lang=nlp.meta["lang"]).notes
+        for note, count in notes.items():
+            msg.warn(f"{note}: {count}", f"In {support}. Mark them anew to use them")
         return Corpus(converted, nlp.vocab).docs
 
 

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import spacy
 import typer
-from spacy.cli._util import import_code
+from spacy.cli._util import import_code, setup_gpu
 from tqdm import tqdm
 from wasabi import msg
 
@@ -42,7 +42,10 @@ def benchmark_cli(
     ] = None,
     profile: Annotated[
         list[str] | None,
-        typer.Option(help="Settings: default or paper. Can be given several times"),
+        typer.Option(
+            help="Settings: default or paper. Can be given several times. By default "
+            "the config's"
+        ),
     ] = None,
     config: Annotated[
         Path | None,
@@ -57,6 +60,10 @@ def benchmark_cli(
             "from what is in it",
         ),
     ] = None,
+    name: Annotated[
+        str | None,
+        typer.Option(help="Component to adapt, if the pipeline has several"),
+    ] = None,
     per_type: Annotated[
         bool, typer.Option("--per-type/--overall", help="Whether to show each type")
     ] = True,
@@ -64,6 +71,9 @@ def benchmark_cli(
         Path | None,
         typer.Option("--code", help="Python file with code to import before loading"),
     ] = None,
+    use_gpu: Annotated[
+        int, typer.Option("--gpu-id", "-g", help="GPU ID or -1 for CPU")
+    ] = -1,
 ) -> None:
     """
     Measure few-shot recognition: sample support sets, adapt the source pipeline to
@@ -80,12 +90,14 @@ def benchmark_cli(
     from ..evaluation.results import Results
 
     import_code(code)
+    setup_gpu(use_gpu, silent=True)
     paths, options = split_options(list(map(str, corpora)))
     try:
         profiles: dict[str, Any] = {}
-        for chosen in profile or ["default"]:
+        chosen: str | None
+        for chosen in profile or [None]:  # type: ignore[list-item]
             base, changes = read_settings(config, chosen, [*ctx.args, *options])
-            profiles[chosen] = Profile(base, changes)
+            profiles[base] = Profile(base, changes)
         benchmark = Benchmark(
             spacy.load(model),
             make_targets(list(map(Path, paths))),
@@ -93,6 +105,7 @@ def benchmark_cli(
             read_shots(shots),
             list(range(seed, seed + supports)),
             [path.with_suffix(".json") for path in given or []],
+            name,
         )
         results = Results(output, benchmark.describe())
         if results.runs:

@@ -9,7 +9,7 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from wasabi import msg, table
 
-from ..corpora.files import write_whole
+from ..corpora.files import read_text, write_whole
 from ._app import epnet_cli
 
 
@@ -30,6 +30,10 @@ def recognize_cli(
             "which examples they are near to. Can be given several times",
         ),
     ] = None,
+    name: Annotated[
+        str | None,
+        typer.Option(help="Component to explain, if the pipeline has several"),
+    ] = None,
     html: Annotated[
         Path | None, typer.Option(help="Page to write, with the entities marked")
     ] = None,
@@ -43,15 +47,15 @@ def recognize_cli(
     """
     if file is not None and not file.is_file():
         msg.fail("There is no such file", str(file), exits=1)
-    lines = [] if file is None else file.read_text(encoding="utf8").splitlines()
-    given = [*(texts or []), *(line for line in lines if line.strip())]
-    if not given and not explain:
-        msg.fail(
-            "There is nothing to recognize",
-            "Give texts, a --file, or a text to --explain",
-            exits=1,
-        )
     try:
+        lines = [] if file is None else read_text(file, lambda count: None).splitlines()
+        given = [*(texts or []), *(line for line in lines if line.strip())]
+        if not given and not explain:
+            msg.fail(
+                "There is nothing to recognize",
+                "Give texts, a --file, or a text to --explain",
+                exits=1,
+            )
         nlp = spacy.load(model)
         docs = list(nlp.pipe(given))
         for doc in docs:
@@ -59,7 +63,7 @@ def recognize_cli(
             rows = list(get_rows(doc))
             print(table(rows) if rows else "\nno entities\n")
         for text in explain or []:
-            show_explanations(nlp, text)
+            show_explanations(nlp, text, name)
         if html is not None:
             with write_whole(html) as path:
                 page = displacy.render(docs, style="ent", page=True, jupyter=False)
@@ -80,12 +84,12 @@ def get_rows(doc: Doc) -> Iterator[tuple[str, str, str]]:
         yield ent.text, ent.label_, scores.get((ent.start, ent.end, ent.label_), "")
 
 
-def show_explanations(nlp: Language, text: str) -> None:
+def show_explanations(nlp: Language, text: str, name: str | None) -> None:
     """Print why there are entities in a text."""
     from ..explanation import explain
 
     print(text)
-    found = explain(nlp, text)
+    found = explain(nlp, text, name=name)
     if not found:
         print("\nno entities\n")
     for entity in found:

@@ -115,6 +115,8 @@ class FewShotRecognizer(TrainablePipe):
         del self._get_generation(label)[label]
         kept = [labels for labels in self.generations if labels]
         self.cfg["generations"] = kept or [{}]
+        for example in self.cfg["support"]:
+            example["ents"] = [ent for ent in example["ents"] if ent[-1] != label]
 
     def rename_label(self, label: str, new: str) -> None:
         """Give a label another name, and leave all else as it is.
@@ -154,7 +156,7 @@ class FewShotRecognizer(TrainablePipe):
         self.set_output(max(rows, default=NONE_ROW) + 1)
 
     def _check_label(self, label: Any) -> None:
-        if not isinstance(label, str) or not label:
+        if not isinstance(label, str) or not label.strip():
             raise ValueError(Errors.EP002.format(name=self.name, label=label))
 
     def _check_connected(self) -> None:
@@ -235,16 +237,18 @@ class FewShotRecognizer(TrainablePipe):
 
         other (FewShotRecognizer): The copy.
         """
-        self.cfg, self.model = other.cfg, other.model
+        network: Any = other.model.get_ref("head").shims[0]
+        shim: Any = self.model.get_ref("head").shims[0]
+        shim.set_network(network._model)
+        self.cfg = other.cfg
 
-    def remember(self, docs: list[Doc], golds: list[Gold], *, forgetting: bool) -> None:
-        """Keep a support set, to explain predictions by it.
+    def remember(self, docs: list[Doc], golds: list[Gold]) -> None:
+        """Keep a support set, beside those that are kept, to explain predictions.
 
         docs (List[Doc]): The docs.
         golds (List[Gold]): Their annotation.
-        forgetting (bool): Whether to forget those of earlier adaptations.
         """
-        examples = [
+        self.cfg["support"] += [
             {
                 "words": [token.text for token in doc],
                 "spaces": [bool(token.whitespace_) for token in doc],
@@ -252,7 +256,10 @@ class FewShotRecognizer(TrainablePipe):
             }
             for doc, gold in zip(docs, golds, strict=True)
         ]
-        self.cfg["support"] = ([] if forgetting else self.cfg["support"]) + examples
+
+    def forget(self) -> None:
+        """Drop all support sets that are kept."""
+        self.cfg["support"] = []
 
     def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()):
         """Load the component from a bytestring.

@@ -44,11 +44,6 @@ class Target(NamedTuple):
     dev: Path
     test: Path
 
-    @property
-    def is_split(self) -> bool:
-        """RETURNS (bool): Whether support and query are from the same corpus."""
-        return self.dev.resolve() == self.test.resolve()
-
 
 def make_targets(paths: list[Path]) -> list[Target]:
     """Read pairs of corpora. A target is called what its folder is called.
@@ -104,6 +99,7 @@ class Benchmark:
     shots (List[int]): Mentions of each type in a support set.
     seeds (List[int]): One for each support set.
     given (List[Path]): Lists of sentences to use as support sets instead.
+    name (Optional[str]): The component, if the pipeline has several recognisers.
     """
 
     nlp: Language
@@ -112,6 +108,12 @@ class Benchmark:
     shots: list[int]
     seeds: list[int]
     given: list[Path] = field(default_factory=list)
+    name: str | None = None
+
+    def __post_init__(self) -> None:
+        self.name = find_recognizer(self.nlp, self.name)
+        if self.given and len(self.targets) > 1:
+            raise ValueError(Errors.EP033)
 
     def list_runs(self, target: Target) -> list[Run]:
         """RETURNS (List[Run]): The runs on a target, in order."""
@@ -173,16 +175,18 @@ class Benchmark:
     def _run_target(
         self, target: Target, runs: list[Run], on_encode: Callable[[int, int], object]
     ) -> Iterator[tuple[Run, dict[str, Any]]]:
-        name = find_recognizer(self.nlp)
+        name = find_recognizer(self.nlp, self.name)
         corpus = Corpus(target.dev, self.nlp.vocab)
         if not corpus.totals:
             raise CorpusError(target.dev, "there are no entities to sample")
-        docs = Corpus(target.test, self.nlp.vocab).docs
+        supports = {run: self._choose_support(run, corpus) for run in runs}
+        test = Corpus(target.test, self.nlp.vocab)
+        docs, is_split = test.docs, test.hash == corpus.hash
         begin = perf_counter()
         encoded = Query(self.nlp, name, docs, on_docs=partial(on_encode, len(docs)))
         encoding = perf_counter() - begin
         for run in runs:
-            chosen = self._choose_support(run, corpus)
+            chosen = supports[run]
             report = adapt(
                 self.nlp,
                 [corpus.docs[i] for i in chosen],
@@ -193,7 +197,7 @@ class Benchmark:
             begin = perf_counter()
             is_own = report.settings.encoder_layers > 0
             query = Query(report.nlp, name, docs) if is_own else encoded
-            left_out = chosen if target.is_split else []
+            left_out = chosen if is_split else []
             scores = query.score(report.nlp.get_pipe(name), without=left_out)
             seconds = {
                 "encode_query": encoding,

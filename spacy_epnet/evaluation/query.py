@@ -1,8 +1,10 @@
 """A query set that is encoded once and recognised many times."""
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy
+from spacy.attrs import ENT_IOB, ENT_TYPE
 from spacy.language import Language
 from spacy.scorer import PRFScore
 from spacy.tokens import Doc, Span
@@ -10,9 +12,38 @@ from spacy.util import minibatch
 
 from ..adaptation.encoding import encode_docs
 from ..adaptation.support import make_bare_example
+from ..components.recognizer import BLOCKED_IOB
 from ..types import TokenVectors
 
 BATCH_SIZE = 128
+
+
+class State(NamedTuple):
+    """The annotation of a doc before a recogniser has seen it."""
+
+    ents: list[Span]
+    blocked: list[Span]
+    is_annotated: bool
+    groups: set[str]  # keys of its span groups
+
+    @classmethod
+    def read(cls, doc: Doc) -> "State":
+        """Read the annotation of a doc."""
+        iob, types = doc.to_array([ENT_IOB, ENT_TYPE]).T
+        blocked = numpy.flatnonzero((iob == BLOCKED_IOB) & (types == 0)).tolist()
+        return cls(
+            list(doc.ents),
+            [doc[i : i + 1] for i in blocked],
+            doc.has_annotation("ENT_IOB"),
+            set(doc.spans),
+        )
+
+    def restore(self, doc: Doc) -> None:
+        """Take the doc back to it."""
+        default = "outside" if self.is_annotated else "missing"
+        doc.set_ents(self.ents, blocked=self.blocked, default=default)
+        for key in set(doc.spans) - self.groups:
+            del doc.spans[key]
 
 
 class Query:
@@ -34,11 +65,11 @@ class Query:
     ):
         self.examples = [make_bare_example(nlp, doc) for doc in docs]
         self._batches: list[tuple[list[int], TokenVectors]] = []
-        self._before: list[list[Span]] = []
+        self._before: list[State] = []
         for indices in minibatch(range(len(self.examples)), BATCH_SIZE):
             batch = [self.examples[i].predicted for i in indices]
             self._batches.append((list(indices), encode_docs(nlp, name, batch)))
-            self._before += [list(doc.ents) for doc in batch]
+            self._before += [State.read(doc) for doc in batch]
             on_docs(len(batch))
 
     def score(self, pipe: Any, *, without: Iterable[int] = ()) -> dict[str, Any]:
@@ -52,15 +83,10 @@ class Query:
         for indices, tokens in self._batches:
             docs = [self.examples[i].predicted for i in indices]
             for i, doc in zip(indices, docs, strict=True):
-                self._reset(i, doc)
+                self._before[i].restore(doc)
             pipe.set_annotations(docs, pipe.recognize(docs, tokens))
         scored = [eg for i, eg in enumerate(self.examples) if i not in left_out]
         return pipe.score(scored)
-
-    def _reset(self, i: int, doc: Doc) -> None:
-        """Take a doc back to what it was before the recogniser."""
-        ents = self._before[i]
-        doc.set_ents(ents, default="outside" if ents else "missing")
 
 
 def get_prf(scores: dict[str, Any], labels: Iterable[str]) -> dict[str, Any]:

@@ -107,6 +107,12 @@ class Results:
         return header, rows
 
 
+def to_markdown(header: list[str], rows: list[list[str]]) -> str:
+    """Write a table for a page."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
 def _as_read(data: dict[str, Any]) -> dict[str, Any]:
     """Data as it will be when it is read from the file, because JSON rounds."""
     return srsly.json_loads(srsly.json_dumps(data))

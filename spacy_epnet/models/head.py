@@ -84,7 +84,12 @@ class NetworkShim(PyTorchShim):
     def grow(self, n_prototypes: int) -> None:
         """Add prototypes until there are `n_prototypes`."""
         self._model.grow(n_prototypes)
-        # The optimizer keeps its moments by this number. Those of the smaller table
+        self.set_network(self._model)
+
+    def set_network(self, network: Any) -> None:
+        """Go on with other weights."""
+        self._model = network
+        # The optimizer keeps its moments by this number. Those of the other weights
         # don't fit any more.
         with Shim.global_id_lock:
             Shim.global_id += 1

@@ -29,7 +29,7 @@ def build_surface_tok2vec(
     tok2vec (Model[List[Doc], List[Floats2d]]): The token vectors, usually a
         listener to the pipeline's transformer.
     """
-    features = Model("surface_features", features_forward, dims={"nO": WIDTH})
+    features: Model = Model("surface_features", features_forward, dims={"nO": WIDTH})
     return Model(
         "surface_tok2vec",
         forward,

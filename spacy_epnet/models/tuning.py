@@ -112,9 +112,12 @@ class HeadTuner:
             for weight, value in zip(self._trained, weights, strict=True):
                 weight.copy_(value)
 
-    def add_to_average(self) -> None:
-        """Take the weights as they are now into the average."""
-        self._n_averaged += 1
+    def add_to_average(self, span: int) -> None:
+        """Take the weights as they are now into a moving average.
+
+        span (int): About as many of the last weights make it up.
+        """
+        self._n_averaged = min(self._n_averaged + 1, span)
         if not self._average:
             self._average = self.copy_weights()
             return
@@ -123,6 +126,5 @@ class HeadTuner:
                 mean += (weight - mean) / self._n_averaged
 
     def use_average(self) -> None:
-        """Set the weights to their average."""
-        if self._average:
-            self.set_weights(self._average)
+        """Set the weights to their moving average."""
+        self.set_weights(self._average)
