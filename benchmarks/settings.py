@@ -13,30 +13,32 @@ from typing import Annotated
 
 import spacy
 import typer
-from wasabi import msg
 
 from spacy_epnet.evaluation.protocol import Benchmark, Profile, make_targets
-from spacy_epnet.evaluation.results import Results
+from spacy_epnet.evaluation.results import Results, to_markdown
 
-ROWS = {
+ROWS: dict[str, dict] = {
     "default": {},
-    "assignment: random": {"assignment": "random"},
-    "assignment: nearest": {"assignment": "nearest"},
-    "assignment: names": {"assignment": "names", "name_weight": 3.0},
-    "assignment: free": {"assignment": "free"},
+    "random source types": {"assignment": "random"},
+    "nearest source types": {"assignment": "nearest"},
+    "nearest, and names alike": {"assignment": "names", "name_weight": 3.0},
+    "free prototypes": {"assignment": "free"},
     "mixture without names": {"name_weight": 0.0},
+    "names weigh 5": {"name_weight": 5.0},
+    "40 steps": {"target_loss": 0.0, "max_steps": 40},
+    "target loss 0.01": {"target_loss": 0.01},
+    "target loss 0.04": {"target_loss": 0.04},
     "lr 0.001": {"lr": 0.001},
-    "80 steps": {"max_steps": 80},
-    "no average of weights": {"average": 0},
+    "no average": {"average": 0},
     "prototypes only": {"trained_layers": 0},
-    "all layers": {"trained_layers": 3},
+    "two layers": {"trained_layers": 2},
     "no hard None spans": {"hard_nones": 0.0},
     "80 None spans": {"none_samples": 80},
     "None weighs 0.5": {"none_weight": 0.5},
-    "dispersion: assigned": {"dispersion": "assigned"},
-    "dispersion: off": {"dispersion": "off"},
-    "decision: any": {"decision": "any", "overlaps": "certainty"},
-    "none_bias 0.5": {"none_bias": 0.5},
+    "dispersion of the assigned": {"dispersion": "assigned"},
+    "no dispersion": {"dispersion": "off"},
+    "any type against None": {"decision": "any", "overlaps": "certainty"},
+    "None 0.5 farther": {"none_bias": 0.5},
 }
 
 
@@ -57,11 +59,11 @@ def main(
     for run, result in benchmark.run(results.runs):
         results.add(run, result)
         print(f"{run.key}: {result['f']:.1f}", flush=True)
-    show(results, numbers)
+    print(make_table(results, numbers))
 
 
-def show(results: Results, shots: list[int]) -> None:
-    """Print a row for each setting."""
+def make_table(results: Results, shots: list[int]) -> str:
+    """Make a table with a row for each setting."""
     groups = {
         (group["profile"], group["shots"], group["target"]): group["f"]["mean"]
         for group in results.summarize()
@@ -74,14 +76,9 @@ def show(results: Results, shots: list[int]) -> None:
         values = [groups[name, *column] for column in columns]
         mean = fmean(values)
         cells = [f"{value:.1f}" for value in values]
-        rows.append((name, *cells, f"{mean:.2f}", f"{mean - default:+.2f}"))
+        rows.append([name, *cells, f"{mean:.1f}", f"{mean - default:+.1f}"])
     header = [f"{target} {number}-shot" for number, target in columns]
-    msg.table(
-        rows,
-        header=("setting", *header, "average", "difference"),
-        aligns=("l", *("r" for _ in range(len(header) + 2))),
-        divider=True,
-    )
+    return to_markdown(["setting", *header, "average", "difference"], rows)
 
 
 if __name__ == "__main__":
