@@ -211,7 +211,10 @@ class Benchmark:
                 "sentences": chosen,
                 "steps": report.steps,
                 "stopped": report.stopped,
-                "assignment": report.to_dict()["assignment"],
+                "assignment": {
+                    label: assigned.show_origins()
+                    for label, assigned in report.assignment.items()
+                },
             }
             yield run, result
 
