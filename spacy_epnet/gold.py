@@ -130,7 +130,8 @@ class SpanPool(NamedTuple):
     entities: Spans
     targets: Targets  # the column of each entity
     entity_segments: Ints1d  # the sentence of each entity
-    nones: Spans  # spans that are certainly no entity
+    nones: Spans  # spans that are certainly none of these entities
+    none_targets: Targets  # the column of each, which is None's or another type's
     none_segments: Ints1d  # the sentence of each None span
     is_hard: Bools1d  # whether a None span overlaps an entity
 
@@ -138,6 +139,7 @@ class SpanPool(NamedTuple):
         """The same with some of the None spans only."""
         return self._replace(
             nones=self.nones[indices],
+            none_targets=self.none_targets[indices],
             none_segments=self.none_segments[indices],
             is_hard=self.is_hard[indices],
         )
@@ -156,7 +158,7 @@ class SpanPool(NamedTuple):
         """All spans, and the column of each. None's is 0."""
         xp: Any = ops.xp
         spans = xp.concatenate([self.entities, self.nones])
-        return spans, xp.concatenate([self.targets, ops.alloc1i(len(self.nones))])
+        return spans, xp.concatenate([self.targets, self.none_targets])
 
 
 def get_span_pool(
@@ -198,6 +200,7 @@ def get_span_pool(
         gold_rows[:, 2],
         layout.segments[entities[:, 0]],
         nones,
+        ops.alloc1i(len(nones)),
         layout.segments[nones[:, 0]],
         _count_inside(nones, taken, ops=ops) > 0,
     )

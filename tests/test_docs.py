@@ -2,7 +2,6 @@
 
 import srsly
 
-from benchmarks.settings import make_table
 from spacy_epnet.adaptation.settings import read_profiles
 from spacy_epnet.evaluation.results import Results, to_markdown
 
@@ -29,14 +28,8 @@ def test_results_were_made_with_the_profiles_that_are_shipped():
     path = ROOT / "docs" / "benchmark.json"
     measured = srsly.read_json(path)["benchmark"]["profiles"]
     for name, shipped in read_profiles().items():
-        values = dict(shipped)
+        values = srsly.json_loads(srsly.json_dumps(shipped))
         one_shot = values.pop("one_shot")
         values.pop("extend")
         assert measured[name]["several_shots"] == values
         assert measured[name]["one_shot"] == {**values, **one_shot}
-
-
-def test_settings_that_were_compared_are_documented():
-    path = ROOT / "docs" / "settings.json"
-    header = srsly.read_json(path)["benchmark"]
-    assert make_table(Results(path, header), header["shots"]) in ADAPTING

@@ -13,6 +13,7 @@ from ..models.encoder_layers import get_network
 from ..models.head import set_prototype
 from ..prototypes import NONE_ROW
 from ..spans import get_layout
+from ..types import TokenVectors
 from .checks import find_confusions
 from .encoding import copy_transformer, encode_docs, encoding
 from .pipelines import find_recognizer, share_pipeline
@@ -73,7 +74,8 @@ def adapt(
     twin = copy_pipeline(nlp, name, copies_encoder=settings.encoder_layers > 0)
     pipe: Any = twin.get_pipe(name)
     known = pipe.generations if extends else []
-    new = [label for label in support.counts if not any(label in g for g in known)]
+    old = pipe.prototypes if extends else {}
+    new = [label for label in support.counts if label not in old]
     if not new:
         found = ", ".join(support.counts)
         raise ValueError(Errors.EP025.format(name=name, labels=found))
@@ -81,7 +83,7 @@ def adapt(
         tokens = encode_docs(twin, name, support.docs)
         support = realign(support)
         clock.lap("encode")
-        pool = get_pool(pipe, support, new)
+        pool = get_pool(pipe, support, new, tokens, old)
         starts = choose_starts(twin, name, new, known, tokens, pool, settings)
         rows = {label: start.row for label, start in starts.items()}
         pipe.set_generations([*known, rows])
@@ -94,10 +96,10 @@ def adapt(
                 pipe.model.get_ref("head"),
                 encode,
                 pool,
-                pipe.model.ops.asarray1i([NONE_ROW, *rows.values()]),
+                pipe.model.ops.asarray1i([NONE_ROW, *old.values(), *rows.values()]),
                 settings,
                 tau=pipe.cfg["tau"] if settings.tau is None else settings.tau,
-                trained_rows=[*rows.values()] if known else [NONE_ROW, *rows.values()],
+                trained_rows=[*rows.values()] if old else [NONE_ROW, *rows.values()],
                 on_step=on_step,
             )
         clock.lap("tune")
@@ -202,19 +204,33 @@ def choose_settings(
     return settings
 
 
-def get_pool(pipe: Any, support: Support, labels: list[str]) -> SpanPool:
-    """The spans of a support set. What isn't one of the labels is None.
+def get_pool(
+    pipe: Any,
+    support: Support,
+    labels: list[str],
+    tokens: TokenVectors,
+    old: dict[str, int],
+) -> SpanPool:
+    """The spans of a support set.
 
     pipe (EPNetRecognizer): The recogniser.
     support (Support): The support set.
     labels (List[str]): The types to learn.
+    tokens (TokenVectors): The support set, encoded.
+    old (Dict[str, int]): Types that stay, whose columns come first. What isn't marked
+        is what the recogniser takes it for, so that it isn't taught to be None.
     RETURNS (SpanPool): The spans.
     """
-    columns = {label: i for i, label in enumerate(labels, 1)}
+    columns = {label: i for i, label in enumerate(labels, len(old) + 1)}
     golds = [
         gold._replace(ents=[ent for ent in gold.ents if ent.label_ in columns])
         for gold in support.golds
     ]
     ops = pipe.model.ops
     layout = get_layout(support.docs, ops=ops)
-    return get_span_pool(golds, layout, columns, max_width=pipe.max_width, ops=ops)
+    pool = get_span_pool(golds, layout, columns, max_width=pipe.max_width, ops=ops)
+    if not old:
+        return pool
+    rows = ops.asarray1i([NONE_ROW, *old.values()])
+    distances, _ = pipe.model.get_ref("head").predict((tokens, pool.nones, rows))
+    return pool._replace(none_targets=distances.argmin(axis=1).astype("i"))

@@ -89,7 +89,8 @@ def get_evidence(
     """See where the entities of the support set are."""
     ops, head = pipe.model.ops, pipe.model.get_ref("head")
     columns = ops.to_numpy(pool.targets)
-    is_member = [columns == labels.index(label) + 1 for label in new]
+    first = int(columns.min())  # after None and the types that stay
+    is_member = [columns == labels.index(label) + first for label in new]
     members = numpy.stack([flags / max(1, flags.sum()) for flags in is_member])
     return Evidence(
         ops.to_numpy(project_spans(head, tokens, pool.entities)),

@@ -119,13 +119,14 @@ class EPNetRecognizer(FewShotRecognizer):
         labels = self.labels
         entities: list[list[Entity]] = [[] for _ in docs]
         ends = numpy.cumsum([len(doc) for doc in docs])
-        ages = [age for age, part in enumerate(self.generations) for _ in part]
+        layout = get_layout(docs, ops=self.model.ops)
         merit = MERITS[self.cfg["overlaps"]]
-        for winner in drop_overlaps(
-            self.get_winners(tokens, get_layout(docs, ops=self.model.ops)),
-            # What was learned last is meant to be recognised.
-            lambda winner: (ages[winner.column], merit(winner)),
-        ):
+        kept = [
+            winner
+            for generation in self.get_winners(tokens, layout)
+            for winner in drop_overlaps(generation, merit)
+        ]
+        for winner in drop_overlaps(kept, MERITS["distance"]):
             i = int(numpy.searchsorted(ends, winner.start, side="right"))
             offset = int(ends[i]) - len(docs[i])
             start, end = winner.start - offset, winner.end - offset
@@ -133,18 +134,19 @@ class EPNetRecognizer(FewShotRecognizer):
             entities[i].append(Entity(start, end, label, winner.probability))
         return entities
 
-    def get_winners(self, tokens: TokenVectors, layout: Layout) -> list[Winner]:
+    def get_winners(self, tokens: TokenVectors, layout: Layout) -> list[list[Winner]]:
         """Find the spans of a batch that are entities.
 
         tokens (TokenVectors): The batch.
         layout (Layout): Where its spans may lie.
-        RETURNS (List[Winner]): The spans, counted from the start of the batch, and
-            the place of their types in `labels`. They may overlap.
+        RETURNS (List[List[Winner]]): The spans that each generation takes for
+            entities, counted from the start of the batch, and the place of their
+            types in `labels`. They may overlap.
         """
         ops = self.model.ops
         head = self.model.get_ref("head")
         rows = self.rows
-        winners = []
+        winners: list[list[Winner]] = [[] for _ in self.generations]
         for window, n_starts in iter_windows(len(tokens), self.max_width, MAX_STARTS):
             spans = get_candidates(
                 layout.cut(window), self.max_width, ops=ops, n_starts=n_starts
@@ -154,7 +156,7 @@ class EPNetRecognizer(FewShotRecognizer):
             first = 0
             for number, labels in enumerate(self.generations):
                 part = slice(first + number, first + number + len(labels) + 1)
-                winners += [
+                winners[number] += [
                     winner._replace(column=first + winner.column - 1)
                     for winner in get_winners(
                         spans,
