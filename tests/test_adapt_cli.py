@@ -154,7 +154,14 @@ def test_entities_are_explained_and_written_as_a_page(folder):
     adapt(folder, "--adapt.lr", "0.01")
     page = folder / "page.html"
     result = call(
-        *("recognize", folder / "adapted", "Ada left Rio .", "--html", page),
+        *(
+            "recognize",
+            folder / "adapted",
+            "Ada left Rio .",
+            "Nobody .",
+            "--html",
+            page,
+        ),
         *("--explain", "Otto left Rio .", "--explain", "Nobody ."),
     )
     assert result.exit_code == 0, result.output

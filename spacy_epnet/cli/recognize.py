@@ -1,3 +1,4 @@
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
@@ -65,7 +66,9 @@ def recognize_cli(
         for text in explain or []:
             show_explanations(nlp, text, name)
         if html is not None:
-            with write_whole(html) as path:
+            with write_whole(html) as path, warnings.catch_warnings():
+                # Texts without entities belong on the page, and are no surprise.
+                warnings.filterwarnings("ignore", message=r"\[W006\]")
                 page = displacy.render(docs, style="ent", page=True, jupyter=False)
                 path.write_text(page, encoding="utf8")
             msg.good("Wrote the page", str(html))
