@@ -6,7 +6,6 @@ import numpy
 import pytest
 import spacy
 import torch
-from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
 
@@ -14,7 +13,7 @@ import spacy_epnet
 from spacy_epnet.adaptation import adapt, make_settings
 from spacy_epnet.adaptation.pipelines import find_recognizer, run_upstream
 
-from .conftest import get_ents, train
+from .conftest import get_ents
 
 TEXTS = [
     ("Ada flew to Rio with Otto .", [("Ada", "PILOT"), ("Rio", "CITY")]),
@@ -64,7 +63,7 @@ def test_new_types_are_learned_and_the_source_stays(trained):
     report = spacy_epnet.adapt(trained, SUPPORT, **FAST)
     assert (read(trained), get_bytes(trained)) == before
     expected = [
-        [(e.start, e.end, e.label_) for e in _reference(trained, item).ents]
+        [(e.start, e.end, e.label_) for e in make_reference(trained, item).ents]
         for item in SUPPORT
     ]
     assert read(report.nlp) == expected
@@ -75,7 +74,7 @@ def test_new_types_are_learned_and_the_source_stays(trained):
     assert report.problems == []
 
 
-def _reference(nlp, item):
+def make_reference(nlp, item):
     doc = nlp.make_doc(item[0])
     doc.ents = [doc.char_span(s, e, label=label) for s, e, label in item[1]]
     return doc
@@ -131,7 +130,7 @@ def test_failure_in_place_changes_nothing(trained):
 
 
 def test_all_forms_of_examples_give_the_same(trained):
-    docs = [_reference(trained, item) for item in SUPPORT]
+    docs = [make_reference(trained, item) for item in SUPPORT]
     examples = [Example(trained.make_doc(doc.text), doc) for doc in docs]
     results = [
         read_scores(adapt(trained, form, **FAST).nlp, [t for t, _ in SUPPORT])
@@ -169,158 +168,6 @@ def test_other_random_numbers_are_not_disturbed(trained):
     spacy.util.fix_random_seed(1)
     adapt(trained, SUPPORT, max_steps=2)
     assert draw() == expected
-
-
-@pytest.mark.parametrize(
-    ("settings", "moved"),
-    [
-        ({"trained_layers": 0}, {"prototypes"}),
-        ({"trained_layers": 1}, {"prototypes", "projection.2"}),
-        (
-            {"trained_layers": 3},
-            {"prototypes", "projection.0", "projection.1", "projection.2"},
-        ),
-    ],
-)
-def test_what_is_trained(trained, settings, moved):
-    before = get_weights(trained)
-    report = adapt(trained, SUPPORT, max_steps=2, average=0, **settings)
-    after = get_weights(report.nlp)
-    changed = {
-        name.rpartition(".")[0] or name
-        for name, weight in after.items()
-        if not weight.equal(before[name])
-    }
-    assert changed == moved
-    rows = [0, *report.nlp.get_pipe("epnet_ner").prototypes.values()]
-    others = [row for row in range(8) if row not in rows]
-    assert after["prototypes"][others].equal(before["prototypes"][others])
-
-
-@pytest.mark.parametrize("settings", [{}, {"encoder_layers": 1}])
-def test_adapted_pipelines_can_be_trained_on(trained, settings):
-    adapt(trained, SUPPORT, in_place=True, max_steps=5, **settings)
-    examples = [
-        Example(trained.make_doc(text), _reference(trained, (text, marks)))
-        for text, marks in SUPPORT
-    ]
-    before = get_weights(trained)
-    losses = train(trained, examples, steps=20)
-    assert losses["epnet_ner"] < 1
-    after = get_weights(trained)
-    assert not any(w.equal(before[n]) for n, w in after.items() if "bias" not in n)
-
-
-def test_encoder_layers_are_trained_in_a_copy(trained):
-    def weights(nlp):
-        bert = nlp.get_pipe("transformer").model.layers[0].shims[0]._model
-        return {n: w.detach().clone() for n, w in bert.named_parameters()}
-
-    before, texts = weights(trained), [text for text, _ in SUPPORT]
-    expected = read_scores(trained, texts)
-    settings = {"encoder_layers": 1, "encoder_lr": 1e-3, "max_steps": 3}
-    report = adapt(trained, SUPPORT, **settings)
-    assert all(w.equal(before[n]) for n, w in weights(trained).items())
-    assert read_scores(trained, texts) == expected
-    changed = {
-        name.split(".")[0]
-        for name, weight in weights(report.nlp).items()
-        if not weight.equal(before[name])
-    }
-    assert changed == {"encoder"}
-    adapt(trained, SUPPORT, in_place=True, **settings)
-    assert read_scores(trained, texts) == read_scores(report.nlp, texts)
-
-
-def test_settings_that_do_not_go_together(trained):
-    for settings in ({"trained_layers": 0}, {"restore_best": True}):
-        with pytest.raises(ValueError, match=r"\[EP009\].*with encoder_layers"):
-            make_settings(encoder_layers=1, **settings)
-    with pytest.raises(ValueError, match=r"\[EP035\].*none_bias, trained_layers"):
-        adapt(trained, SUPPORT, labels="extend", none_bias=1.0, trained_layers=2)
-
-
-def test_a_loss_that_is_no_number_is_an_error(trained):
-    with pytest.raises(ValueError, match=r"\[EP031\].*1e\+30"):
-        adapt(trained, SUPPORT, lr=1e30)
-    with pytest.raises(ValueError, match=r"\[EP009\].*inf"):
-        adapt(trained, SUPPORT, lr=float("inf"))
-
-
-def test_scores_of_the_source_are_not_passed_on(trained):
-    trained.meta["performance"] = {"ents_f": 0.9}
-    report = adapt(trained, SUPPORT, max_steps=2)
-    assert trained.meta["performance"] == {"ents_f": 0.9}
-    assert report.nlp.meta["performance"] == {}
-
-
-def test_tokens_that_a_component_merges_first(trained):
-    @Language.component("merge_first_two")
-    def merge(doc):
-        with doc.retokenize() as retokenizer:
-            retokenizer.merge(doc[0:2])
-        return doc
-
-    trained.add_pipe("merge_first_two", first=True)
-    support = [mark("We met Otto in Paris .", [("Otto", "PILOT")])]
-    report = adapt(trained, support, max_steps=2)
-    (example,) = report.nlp.get_pipe("epnet_ner").cfg["support"]
-    (start, end, _), *_ = example["ents"]
-    assert example["words"][start:end] == ["Otto"]
-
-
-def test_it_stops_when_the_loss_is_low_enough(trained):
-    report = adapt(trained, SUPPORT, lr=0.01, target_loss=0.05, max_steps=500)
-    assert report.stopped == "the loss was low enough"
-    assert sum(report.losses[-3:]) / 3 < 0.05 <= sum(report.losses[-4:-1]) / 3
-
-
-def test_paper_stops_when_the_loss_rises(trained):
-    report = adapt(trained, SUPPORT, profile="paper", lr=0.05, max_steps=500)
-    assert report.stopped == "the loss stopped falling"
-    *_, before, last = report.losses
-    assert last >= before
-    assert report.steps < 500
-
-
-def test_the_best_weights_can_be_restored(trained):
-    settings = {
-        "lr": 0.5,
-        "target_loss": 0.0,
-        "average": 0,
-        "dropout": 0.0,
-        "resample_nones": False,
-    }
-    report = adapt(trained, SUPPORT, restore_best=True, max_steps=8, **settings)
-    best = report.tuning.best
-    assert 0 < best + 1 < len(report.losses)
-    steps = max(best, 1)
-    expected = adapt(trained, SUPPORT, max_steps=steps, **settings)
-    after, restored = get_weights(expected.nlp), get_weights(report.nlp)
-    if best:
-        assert all(after[name].equal(restored[name]) for name in after)
-    else:
-        before = get_weights(trained)
-        same = [n for n in before if n != "prototypes"]
-        assert all(before[name].equal(restored[name]) for name in same)
-
-
-def test_weights_are_averaged(trained):
-    settings = {
-        "lr": 0.01,
-        "dropout": 0.0,
-        "resample_nones": False,
-        "target_loss": 0.0,
-    }
-    name = "projection.2.weight"
-    weights = [
-        get_weights(adapt(trained, SUPPORT, max_steps=n, average=0, **settings).nlp)
-        for n in (1, 2, 3)
-    ]
-    first, second, third = (weight[name] for weight in weights)
-    mean = adapt(trained, SUPPORT, max_steps=3, average=2, **settings)
-    expected = ((first + second) / 2 + third) / 2
-    numpy.testing.assert_allclose(get_weights(mean.nlp)[name], expected, atol=1e-6)
 
 
 def test_unknown_and_wrong_settings_are_refused(trained):

@@ -17,6 +17,14 @@ from ..corpora.files import write_whole
 from ..corpora.sampling import Corpus
 from ..errors import Errors, SupportError
 from ._app import epnet_cli
+from .options import (
+    WITH_SETTINGS,
+    CodeFile,
+    ComponentName,
+    GpuId,
+    SettingsFile,
+    Source,
+)
 from .places import check_pipeline_place, is_pipeline
 
 SECTION = "adapt"
@@ -24,11 +32,11 @@ SECTION = "adapt"
 
 @epnet_cli.command(
     "adapt",
-    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+    context_settings=WITH_SETTINGS,
 )
 def adapt_cli(
     ctx: typer.Context,
-    model: Annotated[str, typer.Argument(help="Source pipeline: a folder or package")],
+    model: Source,
     support: Annotated[
         Path,
         typer.Argument(
@@ -36,12 +44,7 @@ def adapt_cli(
         ),
     ],
     output: Annotated[Path, typer.Argument(help="Folder for the adapted pipeline")],
-    config: Annotated[
-        Path | None,
-        typer.Option(
-            "--config", "-c", help="Settings, such as configs/adapt.cfg", dir_okay=False
-        ),
-    ] = None,
+    config: SettingsFile = None,
     profile: Annotated[
         str | None,
         typer.Option(
@@ -54,20 +57,12 @@ def adapt_cli(
             help="Whether new types replace those of the source, or join them"
         ),
     ] = "replace",
-    name: Annotated[
-        str | None,
-        typer.Option(help="Component to adapt, if the pipeline has several"),
-    ] = None,
+    name: ComponentName = None,
     report: Annotated[
         Path | None, typer.Option(help="JSON file for what was done")
     ] = None,
-    code: Annotated[
-        Path | None,
-        typer.Option("--code", help="Python file with code to import before loading"),
-    ] = None,
-    use_gpu: Annotated[
-        int, typer.Option("--gpu-id", "-g", help="GPU ID or -1 for CPU")
-    ] = -1,
+    code: CodeFile = None,
+    use_gpu: GpuId = -1,
 ) -> None:
     """
     Teach a trained pipeline new entity types from a few marked examples. Settings

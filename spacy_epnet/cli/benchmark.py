@@ -11,15 +11,23 @@ from wasabi import msg
 from ..errors import Errors
 from ._app import epnet_cli
 from .adapt import read_settings
+from .options import (
+    WITH_SETTINGS,
+    CodeFile,
+    ComponentName,
+    GpuId,
+    SettingsFile,
+    Source,
+)
 
 
 @epnet_cli.command(
     "benchmark",
-    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+    context_settings=WITH_SETTINGS,
 )
 def benchmark_cli(
     ctx: typer.Context,
-    model: Annotated[str, typer.Argument(help="Source pipeline: a folder or package")],
+    model: Source,
     corpora: Annotated[
         list[Path],
         typer.Argument(
@@ -47,10 +55,7 @@ def benchmark_cli(
             "the config's"
         ),
     ] = None,
-    config: Annotated[
-        Path | None,
-        typer.Option("--config", "-c", help="Settings, such as configs/adapt.cfg"),
-    ] = None,
+    config: SettingsFile = None,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -60,20 +65,12 @@ def benchmark_cli(
             "from what is in it",
         ),
     ] = None,
-    name: Annotated[
-        str | None,
-        typer.Option(help="Component to adapt, if the pipeline has several"),
-    ] = None,
+    name: ComponentName = None,
     per_type: Annotated[
         bool, typer.Option("--per-type/--overall", help="Whether to show each type")
     ] = True,
-    code: Annotated[
-        Path | None,
-        typer.Option("--code", help="Python file with code to import before loading"),
-    ] = None,
-    use_gpu: Annotated[
-        int, typer.Option("--gpu-id", "-g", help="GPU ID or -1 for CPU")
-    ] = -1,
+    code: CodeFile = None,
+    use_gpu: GpuId = -1,
 ) -> None:
     """
     Measure few-shot recognition: sample support sets, adapt the source pipeline to
@@ -175,20 +172,19 @@ class Progress:
 
     def finished(self, run: Any, result: dict[str, Any]) -> None:
         """A run has ended."""
-        shots = "given" if run.shots is None else f"{run.shots}-shot"
-        self._bar.set_description(f"{run.target} {run.profile} {shots}")
+        self._bar.set_description(f"{run.target} {run.profile} {run.kind}")
         self._bar.set_postfix(f1=f"{result['f']:.1f}")
         self._bar.update()
 
 
 def show_results(results: Any, *, per_type: bool) -> None:
     """Print the tables of a benchmark."""
+    from ..evaluation.protocol import show_shots
     from ..evaluation.results import show_spread
 
     for group in results.summarize():
-        shots = "given" if group["shots"] is None else f"{group['shots']}-shot"
-        n_sets = group["supports"]
-        msg.divider(f"{group['target']}, {group['profile']}, {shots}, {n_sets} sets")
+        n_sets, kind = group["supports"], show_shots(group["shots"])
+        msg.divider(f"{group['target']}, {group['profile']}, {kind}, {n_sets} sets")
         rows = [("all", *(show_spread(group[key]) for key in "prf"))]
         if per_type:
             rows += [

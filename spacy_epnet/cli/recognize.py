@@ -12,6 +12,7 @@ from wasabi import msg, table
 
 from ..corpora.files import read_text, write_whole
 from ._app import epnet_cli
+from .options import ComponentName
 
 
 @epnet_cli.command("recognize")
@@ -31,10 +32,7 @@ def recognize_cli(
             "which examples they are near to. Can be given several times",
         ),
     ] = None,
-    name: Annotated[
-        str | None,
-        typer.Option(help="Component to explain, if the pipeline has several"),
-    ] = None,
+    name: ComponentName = None,
     html: Annotated[
         Path | None, typer.Option(help="Page to write, with the entities marked")
     ] = None,

@@ -1,6 +1,6 @@
 """EP-Net as a pipeline component: entities by the nearest prototype."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal
 
 import numpy
@@ -17,7 +17,7 @@ from ..losses import get_dispersion_loss, get_span_loss
 from ..models.epnet import get_table_size
 from ..prototypes import NONE_ROW
 from ..spans import Layout, get_candidates, get_layout, iter_windows
-from ..types import HeadOutput, ModelInput, Spans, Targets, TokenVectors
+from ..types import Distances, HeadOutput, ModelInput, Spans, Targets, TokenVectors
 from .recognizer import FewShotRecognizer
 
 # Candidates are scored for this many first tokens at a time, so that memory
@@ -153,22 +153,29 @@ class EPNetRecognizer(FewShotRecognizer):
             )
             distances, _ = head.predict((tokens[window], spans, rows))
             spans[:, 0] += window.start
-            first = 0
-            for number, labels in enumerate(self.generations):
-                part = slice(first + number, first + number + len(labels) + 1)
-                winners[number] += [
+            for generation, (first, part) in zip(
+                winners, self._split_columns(distances), strict=True
+            ):
+                generation += [
                     winner._replace(column=first + winner.column - 1)
                     for winner in get_winners(
                         spans,
-                        distances[:, part],
+                        part,
                         decision=self.cfg["decision"],
                         none_bias=self.cfg["none_bias"],
                         threshold=self.cfg["threshold"],
                         ops=ops,
                     )
                 ]
-                first += len(labels)
         return winners
+
+    def _split_columns(self, distances: Distances) -> Iterator[tuple[int, Distances]]:
+        """Part the distances to each generation, and the place of its first label."""
+        first = 0
+        for number, labels in enumerate(self.generations):
+            begin = first + number  # each generation has a column for None
+            yield first, distances[:, begin : begin + len(labels) + 1]
+            first += len(labels)
 
     def get_probabilities(
         self, tokens: TokenVectors, spans: Spans
@@ -184,12 +191,11 @@ class EPNetRecognizer(FewShotRecognizer):
         head = self.model.get_ref("head")
         distances, _ = head.predict((tokens, spans, self.rows))
         found: list[dict[str | None, float]] = [{None: 1.0} for _ in spans]
-        first = 0
-        for labels in self.generations:
-            part = distances[:, first : first + len(labels) + 1] * 1.0
-            part[:, 0] += self.cfg["none_bias"]
-            first += len(labels) + 1
-            likelihoods = self.model.ops.softmax(-part, axis=1)
+        parts = self._split_columns(distances)
+        for labels, (_, part) in zip(self.generations, parts, strict=True):
+            logits = -part
+            logits[:, 0] -= self.cfg["none_bias"]
+            likelihoods = self.model.ops.softmax(logits, axis=1)
             for scores, row in zip(found, likelihoods.tolist(), strict=True):
                 scores[None] = min(scores[None], row[0])
                 scores.update(zip(labels, row[1:], strict=True))

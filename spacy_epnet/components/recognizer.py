@@ -202,9 +202,8 @@ class FewShotRecognizer(TrainablePipe):
         if not doc.has_annotation("ENT_IOB"):
             doc.set_ents(predicted)
             return
-        iob, types = doc.to_array([ENT_IOB, ENT_TYPE]).T
-        blocked = set(numpy.flatnonzero((iob == BLOCKED_IOB) & (types == 0)).tolist())
-        predicted, _ = split_by_overlap(predicted, blocked)
+        blocked = get_blocked(doc)
+        predicted, _ = split_by_overlap(predicted, _get_tokens(blocked))
         existing = list(doc.ents)
         if self.cfg["overwrite_ents"]:
             confirmed = set(map(_get_key, predicted)) & set(map(_get_key, existing))
@@ -215,9 +214,7 @@ class FewShotRecognizer(TrainablePipe):
                 self._write_group(doc, key, [*doc.spans.get(key, []), *replaced])
         else:
             predicted, _ = split_by_overlap(predicted, _get_tokens(existing))
-        doc.set_ents(
-            [*existing, *predicted], blocked=[doc[i : i + 1] for i in sorted(blocked)]
-        )
+        doc.set_ents([*existing, *predicted], blocked=blocked)
 
     def _write_group(self, doc: Doc, key: str, spans: list[Span], **attrs) -> None:
         doc.spans[key] = SpanGroup(doc, name=key, attrs=attrs, spans=spans)
@@ -307,6 +304,13 @@ class FewShotRecognizer(TrainablePipe):
         for label, row in self.prototypes.items():
             if size is not None and not 0 < row < size:
                 raise ValueError(f"{label} is assigned row {row} of {size} prototypes")
+
+
+def get_blocked(doc: Doc) -> list[Span]:
+    """The tokens that an earlier component has kept from being entities."""
+    iob, types = doc.to_array([ENT_IOB, ENT_TYPE]).T
+    blocked = numpy.flatnonzero((iob == BLOCKED_IOB) & (types == 0))
+    return [doc[i : i + 1] for i in blocked.tolist()]
 
 
 def _get_tokens(spans: list[Span]) -> set[int]:

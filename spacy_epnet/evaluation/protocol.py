@@ -75,6 +75,11 @@ class Profile(NamedTuple):
         }
 
 
+def show_shots(shots: int | None) -> str:
+    """Say what kind of support set it is, for a table."""
+    return "given" if shots is None else f"{shots}-shot"
+
+
 class Run(NamedTuple):
     """One adaptation of a benchmark."""
 
@@ -87,6 +92,11 @@ class Run(NamedTuple):
     def key(self) -> str:
         """RETURNS (str): What names the run in the results."""
         return "/".join(map(str, self))
+
+    @property
+    def kind(self) -> str:
+        """RETURNS (str): What kind of support set it has."""
+        return show_shots(self.shots)
 
 
 @dataclass

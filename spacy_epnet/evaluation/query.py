@@ -3,8 +3,6 @@
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-import numpy
-from spacy.attrs import ENT_IOB, ENT_TYPE
 from spacy.language import Language
 from spacy.scorer import PRFScore
 from spacy.tokens import Doc, Span
@@ -12,7 +10,7 @@ from spacy.util import minibatch
 
 from ..adaptation.encoding import encode_docs
 from ..adaptation.support import make_bare_example
-from ..components.recognizer import BLOCKED_IOB
+from ..components.recognizer import get_blocked
 from ..types import TokenVectors
 
 BATCH_SIZE = 128
@@ -29,11 +27,9 @@ class State(NamedTuple):
     @classmethod
     def read(cls, doc: Doc) -> "State":
         """Read the annotation of a doc."""
-        iob, types = doc.to_array([ENT_IOB, ENT_TYPE]).T
-        blocked = numpy.flatnonzero((iob == BLOCKED_IOB) & (types == 0)).tolist()
         return cls(
             list(doc.ents),
-            [doc[i : i + 1] for i in blocked],
+            get_blocked(doc),
             doc.has_annotation("ENT_IOB"),
             set(doc.spans),
         )

@@ -1,0 +1,29 @@
+"""Arguments and options that several commands have."""
+
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+import typer
+
+Source: TypeAlias = Annotated[
+    str, typer.Argument(help="Source pipeline: a folder or package")
+]
+SettingsFile: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--config", "-c", help="Settings, such as configs/adapt.cfg", dir_okay=False
+    ),
+]
+ComponentName: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--name", help="Component that is meant, if there are several"),
+]
+CodeFile: TypeAlias = Annotated[
+    Path | None,
+    typer.Option("--code", help="Python file with code to import before loading"),
+]
+GpuId: TypeAlias = Annotated[
+    int, typer.Option("--gpu-id", "-g", help="GPU ID or -1 for CPU")
+]
+# For commands that take settings of the adaptation, as --adapt.NAME.
+WITH_SETTINGS = {"allow_extra_args": True, "ignore_unknown_options": True}
