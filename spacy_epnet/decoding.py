@@ -20,6 +20,10 @@ class Winner(NamedTuple):
     probability: float  # of the type
     certainty: float  # probability that it is an entity, of whichever type
 
+    def shift(self, offset: int) -> "Winner":
+        """The same span, counted from somewhere else."""
+        return self._replace(start=self.start + offset, end=self.end + offset)
+
 
 class Entity(NamedTuple):
     """A predicted entity of one doc, in its tokens."""

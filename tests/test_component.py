@@ -27,7 +27,7 @@ def test_labels_come_from_the_examples(make_nlp, examples):
     assert pipe.labels == ("PERSON", "PLACE")
     assert pipe.label_data == ["PERSON", "PLACE"]
     assert pipe.prototypes == {"PERSON": 1, "PLACE": 2}
-    assert pipe.rows.tolist() == [0, 1, 2]
+    assert pipe.all_rows.tolist() == [0, 1, 2]
 
 
 def test_labels_can_be_given(make_nlp, examples):

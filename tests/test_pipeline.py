@@ -10,6 +10,8 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.util import load_model_from_config
 
+from spacy_epnet import search
+
 from .conftest import SMALL_TOK2VEC, get_ents, train
 
 
@@ -81,11 +83,9 @@ def test_components_can_be_pickled_for_spawned_processes(trained, texts):
 def test_documents_are_scored_in_parts_with_the_same_result(
     trained, texts, monkeypatch
 ):
-    from spacy_epnet.components import epnet_recognizer
-
     doc = trained.make_doc(" ".join(texts))
     whole = trained(doc.copy())
-    monkeypatch.setattr(epnet_recognizer, "MAX_STARTS", 5)
+    monkeypatch.setattr(search, "MAX_STARTS", 5)
     parts = trained(doc.copy())
     assert get_ents(parts) == get_ents(whole)
     numpy.testing.assert_allclose(get_scores(parts), get_scores(whole), atol=1e-5)

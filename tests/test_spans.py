@@ -4,7 +4,13 @@ import spacy
 from spacy.tokens import Doc
 from thinc.api import NumpyOps
 
-from spacy_epnet.spans import get_candidates, get_layout, iter_windows
+from spacy_epnet.spans import (
+    get_candidates,
+    get_layout,
+    iter_windows,
+    list_starts,
+    make_spans,
+)
 
 OPS = NumpyOps()
 
@@ -54,7 +60,9 @@ def test_windows_cover_every_candidate_once(max_starts):
     layout = get_layout(docs, ops=OPS)
     found = []
     for window, n_starts in iter_windows(len(layout.segments), 4, max_starts):
-        spans = get_candidates(layout.cut(window), 4, ops=OPS, n_starts=n_starts)
+        spans = make_spans(
+            list_starts(layout.cut(window), 4, ops=OPS, n_starts=n_starts), ops=OPS
+        )
         assert (spans.sum(axis=1) <= window.stop - window.start).all()
         found += [(start + window.start, width) for start, width in spans.tolist()]
     assert sorted(found) == sorted(list_candidates(docs, 4))

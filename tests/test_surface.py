@@ -31,7 +31,7 @@ def describe(text):
     doc = Doc(VOCAB, words=text.split())
     return [
         {name for name, flag in zip(NAMES, row, strict=True) if flag}
-        for row in get_surface_features(doc)
+        for row in get_surface_features([doc])
     ]
 
 
@@ -76,7 +76,16 @@ def test_docs_without_capitals_and_with_many():
 
 
 def test_empty_docs():
-    assert get_surface_features(Doc(VOCAB)).shape == (0, WIDTH)
+    assert get_surface_features([Doc(VOCAB)]).shape == (0, WIDTH)
+
+
+def test_batches_are_described_doc_by_doc():
+    texts = ["He saw London", "", "! it works", "ABC", "Rome", "x ,", ", y"]
+    docs = [Doc(VOCAB, words=text.split()) for text in texts]
+    single = [get_surface_features([doc]) for doc in docs]
+    numpy.testing.assert_array_equal(
+        get_surface_features(docs), numpy.concatenate(single)
+    )
 
 
 def test_features_are_added_to_the_vectors():
@@ -91,7 +100,7 @@ def test_features_are_added_to_the_vectors():
     vectors, backprop = model.begin_update(docs)
     assert [v.shape for v in vectors] == [(2, 3 + WIDTH), (1, 3 + WIDTH)]
     numpy.testing.assert_array_equal(vectors[0][:, :3], 7)
-    numpy.testing.assert_array_equal(vectors[0][:, 3:], get_surface_features(docs[0]))
+    numpy.testing.assert_array_equal(vectors[0][:, 3:], get_surface_features(docs)[:2])
     assert model.get_dim("nO") == 3 + WIDTH
     backprop(vectors)
 

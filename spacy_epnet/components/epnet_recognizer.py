@@ -1,6 +1,6 @@
 """EP-Net as a pipeline component: entities by the nearest prototype."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
 import numpy
@@ -10,19 +10,16 @@ from spacy.training import Example, validate_examples, validate_get_examples
 from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer, set_dropout_rate
 
-from ..decoding import Entity, Winner, drop_overlaps, get_winners
+from ..decoding import Entity, Winner, drop_overlaps
 from ..errors import Errors
 from ..gold import Census, get_span_pool, read_gold, sample_nones
 from ..losses import get_dispersion_loss, get_span_loss
 from ..models.epnet import get_table_size
-from ..prototypes import NONE_ROW
-from ..spans import Layout, get_candidates, get_layout, iter_windows
-from ..types import Distances, HeadOutput, ModelInput, Spans, Targets, TokenVectors
+from ..models.windows import open_tokens
+from ..search import find_winners
+from ..spans import get_layout
+from ..types import HeadOutput, ModelInput, Spans, Targets, TokenVectors
 from .recognizer import FewShotRecognizer
-
-# Candidates are scored for this many first tokens at a time, so that memory
-# doesn't grow with the length of a doc or the number of docs in a batch.
-MAX_STARTS = 1024
 
 DECISIONS = ("nearest", "any")
 
@@ -95,7 +92,7 @@ class EPNetRecognizer(FewShotRecognizer):
         RETURNS (List[List[Entity]]): The entities of each doc, none overlapping.
         """
         docs = list(docs)
-        return self.recognize(docs, self.encode(docs))
+        return self.recognize(docs, self._open(docs))
 
     def encode(self, docs: list[Doc]) -> TokenVectors:
         """Make the token vectors of a batch of docs, which don't depend on the types.
@@ -103,11 +100,14 @@ class EPNetRecognizer(FewShotRecognizer):
         docs (List[Doc]): The docs.
         RETURNS (TokenVectors): Their vectors, to be used as often as wanted.
         """
+        return self._open(docs)[:]
+
+    def _open(self, docs: list[Doc]) -> TokenVectors:
         self._check_initialized()
         self._check_fed(docs, is_train=False)
         if not any(len(doc) for doc in docs):
             return self.model.ops.alloc2f(0, 0)
-        return self.model.get_ref("encoder").predict(docs)
+        return open_tokens(self.model.get_ref("tok2vec"), docs)
 
     def recognize(self, docs: list[Doc], tokens: TokenVectors) -> list[list[Entity]]:
         """Recognise the entities of docs that are encoded already.
@@ -116,16 +116,28 @@ class EPNetRecognizer(FewShotRecognizer):
         tokens (TokenVectors): What `encode` gave for them.
         RETURNS (List[List[Entity]]): The entities of each doc, none overlapping.
         """
-        labels = self.labels
         entities: list[list[Entity]] = [[] for _ in docs]
         ends = numpy.cumsum([len(doc) for doc in docs])
-        layout = get_layout(docs, ops=self.model.ops)
+        generations = find_winners(
+            self.model.get_ref("head"),
+            tokens,
+            get_layout(docs, ops=self.model.ops),
+            self.rows,
+            max_width=self.max_width,
+            decision=self.cfg["decision"],
+            none_bias=self.cfg["none_bias"],
+            threshold=self.cfg["threshold"],
+        )
         merit = MERITS[self.cfg["overlaps"]]
-        kept = [
-            winner
-            for generation in self.get_winners(tokens, layout)
-            for winner in drop_overlaps(generation, merit)
-        ]
+        kept: list[Winner] = []
+        n_older = 0
+        for types, winners in zip(self.generations, generations, strict=True):
+            kept += [
+                winner._replace(column=n_older + winner.column)
+                for winner in drop_overlaps(winners, merit)
+            ]
+            n_older += len(types)
+        labels = ["", *self.labels]  # column 0 is None's
         for winner in drop_overlaps(kept, MERITS["distance"]):
             i = int(numpy.searchsorted(ends, winner.start, side="right"))
             offset = int(ends[i]) - len(docs[i])
@@ -133,49 +145,6 @@ class EPNetRecognizer(FewShotRecognizer):
             label = labels[winner.column]
             entities[i].append(Entity(start, end, label, winner.probability))
         return entities
-
-    def get_winners(self, tokens: TokenVectors, layout: Layout) -> list[list[Winner]]:
-        """Find the spans of a batch that are entities.
-
-        tokens (TokenVectors): The batch.
-        layout (Layout): Where its spans may lie.
-        RETURNS (List[List[Winner]]): The spans that each generation takes for
-            entities, counted from the start of the batch, and the place of their
-            types in `labels`. They may overlap.
-        """
-        ops = self.model.ops
-        head = self.model.get_ref("head")
-        rows = self.rows
-        winners: list[list[Winner]] = [[] for _ in self.generations]
-        for window, n_starts in iter_windows(len(tokens), self.max_width, MAX_STARTS):
-            spans = get_candidates(
-                layout.cut(window), self.max_width, ops=ops, n_starts=n_starts
-            )
-            distances, _ = head.predict((tokens[window], spans, rows))
-            spans[:, 0] += window.start
-            for generation, (first, part) in zip(
-                winners, self._split_columns(distances), strict=True
-            ):
-                generation += [
-                    winner._replace(column=first + winner.column - 1)
-                    for winner in get_winners(
-                        spans,
-                        part,
-                        decision=self.cfg["decision"],
-                        none_bias=self.cfg["none_bias"],
-                        threshold=self.cfg["threshold"],
-                        ops=ops,
-                    )
-                ]
-        return winners
-
-    def _split_columns(self, distances: Distances) -> Iterator[tuple[int, Distances]]:
-        """Part the distances to each generation, and the place of its first label."""
-        first = 0
-        for number, labels in enumerate(self.generations):
-            begin = first + number  # each generation has a column for None
-            yield first, distances[:, begin : begin + len(labels) + 1]
-            first += len(labels)
 
     def get_probabilities(
         self, tokens: TokenVectors, spans: Spans
@@ -189,11 +158,10 @@ class EPNetRecognizer(FewShotRecognizer):
             no generation takes it for an entity.
         """
         head = self.model.get_ref("head")
-        distances, _ = head.predict((tokens, spans, self.rows))
         found: list[dict[str | None, float]] = [{None: 1.0} for _ in spans]
-        parts = self._split_columns(distances)
-        for labels, (_, part) in zip(self.generations, parts, strict=True):
-            logits = -part
+        for labels, rows in zip(self.generations, self.rows, strict=True):
+            distances, _ = head.predict((tokens, spans, rows))
+            logits = -distances
             logits[:, 0] -= self.cfg["none_bias"]
             likelihoods = self.model.ops.softmax(logits, axis=1)
             for scores, row in zip(found, likelihoods.tolist(), strict=True):
@@ -250,8 +218,7 @@ class EPNetRecognizer(FewShotRecognizer):
         # Even if there is nothing to learn, the gradients of other components that
         # share the transformer may depend on this one to be passed on.
         set_dropout_rate(self.model, drop)
-        rows = self.model.ops.asarray1i([NONE_ROW, *self.prototypes.values()])
-        outputs, backprop = self.model.begin_update((docs, spans, rows))
+        outputs, backprop = self.model.begin_update((docs, spans, self.all_rows))
         parts, d_outputs = self.get_loss(examples, (targets, outputs))
         backprop(d_outputs)
         if sgd is not None:
@@ -313,8 +280,9 @@ class EPNetRecognizer(FewShotRecognizer):
         for label in labels:
             self.add_label(label)
         docs = census.sample or [Doc(self.vocab, words=["token"])]
-        self.model.initialize(X=(docs, self.model.ops.alloc2i(0, 2), self.rows))
-        self.set_output(int(self.rows.max()) + 1)
+        rows = self.all_rows
+        self.model.initialize(X=(docs, self.model.ops.alloc2i(0, 2), rows))
+        self.set_output(int(rows.max()) + 1)
 
     def _check_initialized(self) -> None:
         if get_table_size(self.model) is None:

@@ -74,11 +74,19 @@ class FewShotRecognizer(TrainablePipe):
         return self.cfg["generations"]
 
     @property
-    def rows(self) -> Rows:
-        """RETURNS (Rows): The rows in use: None's, then those of the labels, and so
-        for each generation."""
-        rows = [[NONE_ROW, *labels.values()] for labels in self.generations]
-        return self.model.ops.asarray1i([row for part in rows for row in part])
+    def rows(self) -> list[Rows]:
+        """RETURNS (List[Rows]): The rows in use of each generation: None's, then
+        those of the labels."""
+        ops = self.model.ops
+        return [
+            ops.asarray1i([NONE_ROW, *labels.values()]) for labels in self.generations
+        ]
+
+    @property
+    def all_rows(self) -> Rows:
+        """RETURNS (Rows): None's row and those of all labels, which are trained
+        together."""
+        return self.model.ops.asarray1i([NONE_ROW, *self.prototypes.values()])
 
     @property
     def spans_key(self) -> str:

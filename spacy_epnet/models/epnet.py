@@ -22,6 +22,7 @@ from ..errors import Errors
 from ..prototypes import get_initial_scale
 from ..types import HeadOutput, ModelInput, TokenVectors
 from .head import build_head
+from .windows import lay_end_to_end
 
 
 def build_epnet_model(
@@ -152,15 +153,8 @@ def encoder_forward(
     model: Model[list[Doc], TokenVectors], docs: list[Doc], is_train: bool
 ) -> tuple[TokenVectors, Callable[[TokenVectors], list[Doc]]]:
     vectors, backprop_vectors = model.layers[0](docs, is_train)
-    lengths: Any = numpy.asarray(
-        [len(doc_vectors) for doc_vectors in vectors], dtype="i"
-    )
-    for doc, length in zip(docs, lengths.tolist(), strict=True):
-        if len(doc) != length:
-            raise ValueError(Errors.EP013.format(tokens=len(doc), vectors=length))
-    # The vectors of an empty doc may have no width, so they can't be joined in.
-    xp: Any = model.ops.xp
-    tokens = xp.concatenate([v for v in vectors if len(v)])
+    tokens = lay_end_to_end(docs, vectors, model.ops.xp)
+    lengths: Any = numpy.asarray([len(doc) for doc in docs], dtype="i")
 
     def backprop(d_tokens: TokenVectors) -> list[Doc]:
         return backprop_vectors(model.ops.unflatten(d_tokens, lengths))

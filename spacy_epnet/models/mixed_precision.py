@@ -9,6 +9,8 @@ from spacy_transformers.layers.hf_shim import HFShim
 from thinc.api import ArgsKwargs, get_torch_default_device
 from thinc.util import convert_recursive, is_torch_array
 
+from .precision import has_bfloat16
+
 
 def use_mixed_precision(
     model: TransformerModel, grad_scaler_config: dict[str, Any]
@@ -39,13 +41,3 @@ class MixedPrecisionShim(HFShim):
         for name, value in outputs.items():
             outputs[name] = convert_recursive(is_torch_array, torch.Tensor.float, value)
         return outputs, backprop
-
-
-def has_bfloat16() -> bool:
-    """Whether the CPU multiplies bfloat16 in hardware.
-
-    Others emulate it, at a fraction of the speed of float32.
-    """
-    get_capabilities = getattr(torch.cpu, "get_capabilities", dict)  # recent PyTorch
-    capabilities: dict[str, Any] = get_capabilities()
-    return any(capabilities.get(key) for key in ("amx_bf16", "avx512_bf16", "bf16"))

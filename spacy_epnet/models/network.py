@@ -7,8 +7,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ..prototypes import NONE_ROW
-
 # A forked process, such as a worker of nlp.pipe, inherits PyTorch's thread pool
 # without its threads and would wait for them forever. It works alone instead.
 if hasattr(os, "register_at_fork"):
@@ -67,7 +65,7 @@ class SpanPrototypeNetwork(nn.Module):
         tokens (Tensor): (T, d2) The batch's token vectors.
         starts (Tensor): (M,) First token of each span.
         widths (Tensor): (M,) Tokens of each span.
-        rows (Tensor): (R,) The prototypes in use, each generation after None's.
+        rows (Tensor): (R,) The prototypes in use.
         RETURNS (Tuple[Tensor, Tensor]): (M, R) Squared distances, and (P, d1) all
             prototypes, so that a loss can be put on both.
         """
@@ -76,12 +74,7 @@ class SpanPrototypeNetwork(nn.Module):
     def measure(self, projected: Tensor, rows: Tensor) -> tuple[Tensor, Tensor]:
         """Measure how far projected spans are from each prototype in use."""
         prototypes = self.get_prototypes()[rows]
-        # How a product is rounded depends on its shape. One for each generation, so
-        # that the distances to the older ones stay the same to the last bit.
-        begins = (rows == NONE_ROW).nonzero()[1:, 0].tolist()
-        generations = torch.tensor_split(prototypes, begins)
-        distances = [square_distances(projected, part) for part in generations]
-        return torch.cat(distances, dim=1), self.prototypes
+        return square_distances(projected, prototypes), self.prototypes
 
     def get_prototypes(self) -> Tensor:
         """The prototypes, as they are compared with projected spans."""

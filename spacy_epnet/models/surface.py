@@ -12,6 +12,7 @@ from thinc.types import Floats2d
 
 from ..types import Bools1d
 
+SURFACE = "surface_tok2vec"  # the layer's name
 FORMS = ("lower", "title", "upper", "mixed", "letter", "number", "code", "symbol")
 # A doc with more capitalised words than this is a heading, or shouts.
 MANY_CAPITALS = 0.6
@@ -31,7 +32,7 @@ def build_surface_tok2vec(
     """
     features: Model = Model("surface_features", features_forward, dims={"nO": WIDTH})
     return Model(
-        "surface_tok2vec",
+        SURFACE,
         forward,
         init=init,
         layers=[tok2vec, features],
@@ -68,25 +69,30 @@ def forward(
 def features_forward(
     model: Model[list[Doc], list[Floats2d]], docs: list[Doc], is_train: bool
 ) -> tuple[list[Floats2d], Callable[[list[Floats2d]], list[Doc]]]:
-    features = [model.ops.asarray2f(get_surface_features(doc)) for doc in docs]
-    return features, lambda d_features: []
+    lengths: Any = numpy.asarray([len(doc) for doc in docs], dtype="i")
+    features = model.ops.asarray2f(get_surface_features(docs).astype("f"))
+    return model.ops.unflatten(features, lengths), lambda d_features: []
 
 
-def get_surface_features(doc: Doc) -> Any:
-    """Describe how the words of a doc are written.
+def get_surface_features(docs: list[Doc]) -> Any:
+    """Describe how the words of a batch are written.
 
-    doc (Doc): The doc.
-    RETURNS (numpy.ndarray): (tokens, WIDTH) of zeros and ones.
+    docs (List[Doc]): The batch.
+    RETURNS (numpy.ndarray): (tokens, WIDTH) of bool, the docs end to end.
     """
-    shapes, places = numpy.unique(doc.to_array(SHAPE), return_inverse=True)
-    forms = numpy.asarray([get_form(doc.vocab.strings, shape) for shape in shapes])
-    form = forms[places] if len(doc) else numpy.zeros(0, dtype="int64")
+    lengths = numpy.asarray([len(doc) for doc in docs], dtype="int64")
+    owner = numpy.repeat(numpy.arange(len(docs)), lengths)
+    form = get_forms(docs)
     is_form = [form == i for i in range(len(FORMS))]
     lower, title, upper, mixed, letter, _, _, symbol = is_form
     capital = title | upper | mixed | letter
-    after_capital, before_capital = _look_back(capital), _look_ahead(capital)
-    first = numpy.arange(len(doc)) == 0
-    share = capital.sum() / max(1, (capital | lower).sum())
+    first = numpy.concatenate([[True], owner[1:] != owner[:-1]])[: len(owner)]
+    last = numpy.concatenate([first[1:], [True]])[: len(owner)]
+    after_capital = _look_back(capital) & ~first
+    before_capital = _look_ahead(capital) & ~last
+    capitals = numpy.bincount(owner[capital], minlength=len(docs))
+    words = numpy.bincount(owner[capital | lower], minlength=len(docs))
+    share = (capitals / numpy.maximum(1, words))[owner]
     features = [
         *is_form,
         first,
@@ -94,15 +100,25 @@ def get_surface_features(doc: Doc) -> Any:
         capital & ~after_capital,
         capital & ~before_capital,
         ~capital & after_capital & before_capital,
-        _look_back(symbol),
-        _look_ahead(symbol),
-        numpy.full(len(doc), share > MANY_CAPITALS),
-        numpy.full(len(doc), share == 0),
+        _look_back(symbol) & ~first,
+        _look_ahead(symbol) & ~last,
+        share > MANY_CAPITALS,
+        share == 0,
     ]
-    return numpy.stack(features, axis=1).astype("f")
+    return numpy.stack(features, axis=1)
 
 
 WIDTH = len(FORMS) + 9
+
+
+def get_forms(docs: list[Doc]) -> Any:
+    """The places in FORMS of all tokens of a batch."""
+    shapes = [doc.to_array(SHAPE) for doc in docs if len(doc)]
+    if not shapes:
+        return numpy.zeros(0, dtype="int64")
+    different, places = numpy.unique(numpy.concatenate(shapes), return_inverse=True)
+    strings = docs[0].vocab.strings
+    return numpy.asarray([get_form(strings, shape) for shape in different])[places]
 
 
 def get_form(strings: StringStore, shape: int) -> int:
@@ -129,8 +145,8 @@ def get_form(strings: StringStore, shape: int) -> int:
 
 
 def _look_back(flags: Bools1d) -> Bools1d:
-    return numpy.concatenate([[False], flags[:-1]]) if len(flags) else flags
+    return numpy.concatenate([[False], flags])[: len(flags)]
 
 
 def _look_ahead(flags: Bools1d) -> Bools1d:
-    return numpy.concatenate([flags[1:], [False]]) if len(flags) else flags
+    return numpy.concatenate([flags, [False]])[1:]

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from spacy_transformers.data_classes import FullTransformerBatch
 
 
+# Settings that spacy-transformers' own layers don't have.
+OWN_SETTINGS = ("max_pieces",)
+
+
 def build_transformer_model(
     name: str,
     get_spans: Callable,
@@ -20,14 +24,16 @@ def build_transformer_model(
     transformer_config: dict[str, Any],
     mixed_precision: bool = True,
     grad_scaler_config: dict[str, Any] | None = None,
+    max_pieces: int = 1024,
 ) -> Model[list["Doc"], "FullTransformerBatch"]:
     """Build a transformer that trains in half precision where that is faster.
 
-    It is spacy-transformers' own model with two differences: mixed precision is
-    also for CPUs that compute in bfloat16, and is left out where the machine has
-    nothing to gain from it; and an encoder that isn't there is reported with what
-    to do about it. Predictions are made in full precision except on CUDA. A layer
-    that takes a listener's place trains in full precision.
+    It is spacy-transformers' own model with three differences: texts of similar length
+    are encoded together, so that little is padded; mixed precision is also for CPUs
+    that compute in bfloat16, and is left out where the machine has nothing to gain
+    from it; and an encoder that isn't there is reported with what to do about it.
+    Predictions are made in full precision except on CUDA. A layer that takes a
+    listener's place trains in full precision.
 
     name (str): A folder, or the name of a model on the hub.
     get_spans (Callable[[List[Doc]], List[List[Span]]]): How long docs are cut.
@@ -35,14 +41,17 @@ def build_transformer_model(
     transformer_config (dict): Settings to pass to the transformer.
     mixed_precision (bool): Whether to train in half precision where it pays.
     grad_scaler_config (dict): Gradient scaling on CUDA, as in spacy-transformers.
+    max_pieces (int): Word pieces that are encoded at once, with padding.
     """
     from spacy_transformers.layers import TransformerModel
 
+    from .chunks import use_chunks
     from .mixed_precision import use_mixed_precision
 
     model = TransformerModel(name, get_spans, tokenizer_config, transformer_config)
     if mixed_precision:
         use_mixed_precision(model, grad_scaler_config or {})
+    use_chunks(model.layers[0], max_pieces)
     model.init = init
     model.attrs["replace_listener_cfg"] = replace_listener_cfg
     return model
@@ -63,9 +72,11 @@ def replace_listener_cfg(transformer: dict, listener: dict) -> dict:
 
     # spaCy passes the config of the whole tok2vec layer, inside which it may be.
     listener = find_listener(listener) or listener
+    config = replace_listener_cfg(transformer, listener)
     # The layer that takes the listener's place would train in half precision on CUDA
     # machines only, and would fail on their CPUs.
-    return {**replace_listener_cfg(transformer, listener), "mixed_precision": False}
+    config["mixed_precision"] = False
+    return {key: value for key, value in config.items() if key not in OWN_SETTINGS}
 
 
 def find_listener(config: dict) -> dict | None:

@@ -1,0 +1,160 @@
+"""A quick look at all spans of a batch, to find the few that can be entities.
+
+Nearly all spans are nothing, and it takes little to see that:
+
+- Spans of one width are pooled together, by a running maximum over the tokens.
+- What a width adds to the first layer is the same for all of its spans.
+- Only by how much a type is nearer than None counts. The norm of the projected span
+  cancels out of that, so that the last layer folds into the prototypes.
+- Half precision is enough, on machines that compute in it.
+
+A span passes if it can be an entity, in view of how much all this rounds, which is
+measured on a sample. What passes is measured again as in training, so that the
+predictions are those of the plain network.
+"""
+
+import math
+from typing import Any, Literal
+
+import torch
+from thinc.api import Model, torch2xp, xp2torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from ..prototypes import NONE_ROW
+from ..types import Ints1d, Rows, Spans, TokenVectors
+from .network import SpanPrototypeNetwork
+from .precision import get_fastest_dtype
+
+# Spans of each width that rounding is measured on, and how much more is allowed for.
+SAMPLE_SIZE = 32
+SAFETY = 8.0
+
+
+class Sieve:
+    """Lets the spans pass that can be entities.
+
+    head (Model): The head.
+    generations (List[Rows]): The rows in use of each generation, None's first.
+    decision (str): When a span is an entity, see the component.
+    none_bias (float): What is added to the distance to None.
+    dtype (Optional[torch.dtype]): What to compute in. By default the fastest.
+    """
+
+    def __init__(
+        self,
+        head: Model,
+        generations: list[Rows],
+        *,
+        decision: Literal["nearest", "any"],
+        none_bias: float,
+        dtype: torch.dtype | None = None,
+    ):
+        shim: Any = head.shims[0]
+        self.ops = head.ops
+        self.device = shim.device
+        self.dtype = dtype or get_fastest_dtype(self.device)
+        self.network: SpanPrototypeNetwork = shim._model.eval()
+        self.generations = [
+            xp2torch(rows, device=self.device).long() for rows in generations
+        ]
+        # All types together are at most as probable as the nearest one times their
+        # number.
+        self.allowances = [
+            none_bias + (math.log(len(rows) - 1) if decision == "any" else 0.0)
+            for rows in generations
+        ]
+        *hidden, last = self.network.projection
+        self.folds = bool(hidden) and not self.network.normalize
+        first, *others = hidden if self.folds else self.network.projection
+        with torch.inference_mode():
+            embeddings = self.network.width_embeddings.weight
+            n_tokens = first.in_features - embeddings.shape[1]
+            by_token, by_width = first.weight[:, :n_tokens], first.weight[:, n_tokens:]
+            self.first = by_token.to(self.dtype)
+            self.width_biases = (embeddings @ by_width.T + first.bias).to(self.dtype)
+            self.others = [
+                (layer.weight.to(self.dtype), layer.bias.to(self.dtype))
+                for layer in others
+            ]
+            self.contrasts = [
+                self._get_contrast(rows[1:], last) for rows in self.generations
+            ]
+        self.rounding: list[float] | None = None
+
+    def _get_contrast(self, types: Tensor, last: torch.nn.Linear) -> tuple:
+        """The layer that tells by how much types are nearer than None."""
+        prototypes = self.network.get_prototypes()
+        none, chosen = prototypes[NONE_ROW], prototypes[types]
+        weight = 2 * (chosen - none)
+        bias = none @ none - (chosen * chosen).sum(dim=1)
+        if self.folds:
+            weight, bias = weight @ last.weight, bias + weight @ last.bias
+        return weight.to(self.dtype), bias.to(self.dtype)
+
+    def sift(self, tokens: TokenVectors, starts: list[Ints1d]) -> list[Spans]:
+        """Find the spans that can be entities.
+
+        tokens (TokenVectors): A part of the batch.
+        starts (List[Ints1d]): The first tokens of the candidates of each width.
+        RETURNS (List[Spans]): What passes for each generation.
+        """
+        vectors = xp2torch(tokens, device=self.device)
+        places = [xp2torch(part, device=self.device).long() for part in starts]
+        with torch.inference_mode():
+            if self.rounding is None:
+                self.rounding = self.measure_rounding(vectors, places)
+            passed = self._sift(vectors.to(self.dtype), places)
+        return [torch2xp(spans) for spans in passed]  # type: ignore[misc]
+
+    def _sift(self, vectors: Tensor, places: list[Tensor]) -> list[Tensor]:
+        rounding = self.rounding or [0.0] * len(self.generations)
+        limits = [
+            -allowance - SAFETY * error
+            for allowance, error in zip(self.allowances, rounding, strict=True)
+        ]
+        nothing = torch.zeros((0, 2), dtype=torch.int32, device=self.device)
+        passed = [[nothing] for _ in self.generations]
+        pooled = vectors
+        for width, starts in enumerate(places, 1):
+            if width > 1:
+                pooled = torch.maximum(pooled[:-1], vectors[width - 1 :])
+            for found, leads, limit in zip(
+                passed, self._get_leads(pooled[starts], width), limits, strict=True
+            ):
+                chosen = starts[leads.amax(dim=1) > limit].int()
+                found.append(F.pad(chosen[:, None], (0, 1), value=width))
+        return [torch.cat(found) for found in passed]
+
+    def _get_leads(self, pooled: Tensor, width: int) -> list[Tensor]:
+        """By how much each type of a generation is nearer to spans than None."""
+        spans = F.linear(pooled, self.first, self.width_biases[width - 1])
+        for weight, bias in self.others:
+            spans = F.linear(spans.relu_(), weight, bias)
+        if self.folds:
+            spans.relu_()
+        elif self.network.normalize:
+            spans = F.normalize(spans, dim=1)
+        return [F.linear(spans, *contrast) for contrast in self.contrasts]
+
+    def measure_rounding(self, vectors: Tensor, places: list[Tensor]) -> list[float]:
+        """Find how far off the leads of a sample of spans are, at most.
+
+        vectors (Tensor): (T, d2) Token vectors.
+        places (List[Tensor]): The first tokens of the candidates of each width.
+        RETURNS (List[float]): The largest error for each generation.
+        """
+        errors = [0.0] * len(self.generations)
+        for width, starts in enumerate(places, 1):
+            sample = starts[:: max(1, len(starts) // SAMPLE_SIZE)]
+            if not len(sample):
+                continue
+            widths = torch.full_like(sample, width)
+            embedded = self.network.embed(vectors, sample, widths)
+            projected = self.network.project(embedded)
+            pooled = embedded[:, : vectors.shape[1]].to(self.dtype)
+            for i, leads in enumerate(self._get_leads(pooled, width)):
+                distances, _ = self.network.measure(projected, self.generations[i])
+                exact = distances[:, :1] - distances[:, 1:]
+                errors[i] = max(errors[i], float((exact - leads).abs().max()))
+        return errors

@@ -1,0 +1,71 @@
+"""The search for entities among all spans of a batch."""
+
+from typing import Any, Literal
+
+from thinc.api import Model
+
+from .decoding import Winner, get_winners
+from .spans import Layout, iter_windows, list_starts, make_spans
+from .types import Rows, TokenVectors
+
+# Spans are looked at for this many first tokens at a time, so that memory doesn't
+# grow with the length of a doc or the number of docs in a batch.
+MAX_STARTS = 1024
+
+# With fewer tokens it is quicker to measure all spans than to sift them first.
+MIN_TOKENS_TO_SIFT = 256
+
+
+def find_winners(
+    head: Model,
+    tokens: TokenVectors,
+    layout: Layout,
+    generations: list[Rows],
+    *,
+    max_width: int,
+    decision: Literal["nearest", "any"],
+    none_bias: float,
+    threshold: float,
+    min_tokens_to_sift: int = MIN_TOKENS_TO_SIFT,
+) -> list[list[Winner]]:
+    """Find the spans of a batch that are entities.
+
+    head (Model): The head.
+    tokens (TokenVectors): The batch.
+    layout (Layout): Where its spans may lie.
+    generations (List[Rows]): The prototypes in use of each generation, None's first.
+    max_width (int): The longest span.
+    decision (str), none_bias (float), threshold (float): When a span is an entity,
+        see the component.
+    min_tokens_to_sift (int): From how many tokens on spans are sifted.
+    RETURNS (List[List[Winner]]): The spans that each generation takes for entities,
+        counted from the start of the batch. They may overlap.
+    """
+    ops = head.ops
+    sieve: Any = None
+    if len(tokens) >= min_tokens_to_sift and all(len(rows) > 1 for rows in generations):
+        from .models.sieve import Sieve
+
+        sieve = Sieve(head, generations, decision=decision, none_bias=none_bias)
+    winners: list[list[Winner]] = [[] for _ in generations]
+    for window, n_starts in iter_windows(len(tokens), max_width, MAX_STARTS):
+        part = tokens[window]
+        starts = list_starts(layout.cut(window), max_width, ops=ops, n_starts=n_starts)
+        if sieve is None:
+            chosen = [make_spans(starts, ops=ops)] * len(generations)
+        else:
+            chosen = sieve.sift(part, starts)
+        for found, rows, spans in zip(winners, generations, chosen, strict=True):
+            distances, _ = head.predict((part, spans, rows))
+            found += [
+                winner.shift(window.start)
+                for winner in get_winners(
+                    spans,
+                    distances,
+                    decision=decision,
+                    none_bias=none_bias,
+                    threshold=threshold,
+                    ops=ops,
+                )
+            ]
+    return winners

@@ -1,0 +1,164 @@
+"""The quick look at all spans gives the predictions of the plain network."""
+
+import numpy
+import pytest
+import torch
+from scipy.special import logsumexp
+from spacy.tokens import Doc
+from spacy.vocab import Vocab
+from thinc.api import Model, NumpyOps
+
+from spacy_epnet.models import sieve as sieve_module
+from spacy_epnet.models.epnet import build_epnet_model
+from spacy_epnet.models.sieve import Sieve
+from spacy_epnet.search import find_winners
+from spacy_epnet.spans import get_layout, list_starts, make_spans
+
+OPS = NumpyOps()
+TOKEN_WIDTH = 24
+PRECISIONS = [torch.float32, torch.bfloat16]
+
+
+@pytest.fixture(params=PRECISIONS, ids=["float32", "bfloat16"])
+def dtype(request, monkeypatch):
+    monkeypatch.setattr(sieve_module, "get_fastest_dtype", lambda device: request.param)
+    return request.param
+
+
+@pytest.fixture
+def batch():
+    rng = numpy.random.default_rng(0)
+    words = [str(i) if i % 11 else " " for i in range(900)]
+    docs = [Doc(Vocab(), words=words[:n]) for n in (1, 3, 700, 0, 40, 12, 300)]
+    tokens = rng.normal(size=(sum(map(len, docs)), TOKEN_WIDTH)).astype("f")
+    return tokens, get_layout(docs, ops=OPS)
+
+
+def make_head(**settings):
+    tok2vec = Model("none", lambda model, docs, is_train: (docs, lambda d: d))
+    sizes = {"prototype_size": 32, "n_prototypes": 12, "initial_dispersion": 12.0}
+    model = build_epnet_model(tok2vec, **sizes | settings)
+    head = model.get_ref("head")
+    head.initialize(X=(OPS.alloc2f(1, TOKEN_WIDTH), OPS.alloc2i(0, 2), OPS.alloc1i(0)))
+    return head
+
+
+def search(head, batch, generations, *, sifts, **settings):
+    tokens, layout = batch
+    choice = {"decision": "nearest", "none_bias": 0.0, "threshold": 0.0, **settings}
+    rows = [OPS.asarray1i(part) for part in generations]
+    limit = 0 if sifts else len(tokens) + 1
+    return find_winners(
+        head, tokens, layout, rows, max_width=10, min_tokens_to_sift=limit, **choice
+    )
+
+
+def get_keys(winners):
+    return [(w.start, w.end, w.column) for part in winners for w in sorted(part)]
+
+
+def get_leads(head, batch, rows):
+    """By how much each type is nearer than None, for all spans."""
+    tokens, layout = batch
+    spans = make_spans(list_starts(layout, 10, ops=OPS), ops=OPS)
+    distances, _ = head.predict((tokens, spans, OPS.asarray1i(rows)))
+    return spans, distances[:, :1] - distances[:, 1:]
+
+
+def find_bias(head, batch, rows, decision="nearest"):
+    """The bias with which a tenth of all spans are entities."""
+    _, leads = get_leads(head, batch, rows)
+    together = logsumexp if decision == "any" else numpy.max
+    return -float(numpy.quantile(together(leads, axis=1), 0.9))
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"threshold": 0.27}, {"decision": "any"}],
+    ids=["nearest", "threshold", "any"],
+)
+@pytest.mark.parametrize(
+    "model",
+    [{}, {"depth": 1}, {"depth": 2}, {"similarity": "cosine"}],
+    ids=["plain", "one layer", "two layers", "cosine"],
+)
+@pytest.mark.usefixtures("dtype")
+def test_sifting_changes_no_prediction(batch, settings, model):
+    head = make_head(**model)
+    generations = [[0, 3, 1, 5], [0, 7]]
+    bias = find_bias(head, batch, generations[0], settings.get("decision"))
+    settings = {**settings, "none_bias": bias}
+    plain = search(head, batch, generations, sifts=False, **settings)
+    sifted = search(head, batch, generations, sifts=True, **settings)
+    assert 50 < len(plain[0]) < 8000
+    assert get_keys(sifted) == get_keys(plain)
+    for one, other in zip(plain, sifted, strict=True):
+        scores = [[w[3:] for w in sorted(part)] for part in (one, other)]
+        if scores[0]:
+            numpy.testing.assert_allclose(*scores, rtol=1e-4, atol=1e-5)
+
+
+def test_what_cannot_be_an_entity_is_sorted_out(batch, dtype):
+    head = make_head()
+    tokens, layout = batch
+    rows = [0, 3, 1, 5]
+    bias = find_bias(head, batch, rows)
+    sieve = Sieve(head, [OPS.asarray1i(rows)], decision="nearest", none_bias=bias)
+    assert sieve.dtype == dtype
+    (passed,) = sieve.sift(tokens, list_starts(layout, 10, ops=OPS))
+    spans, leads = get_leads(head, batch, rows)
+    winners = set(map(tuple, spans[leads.max(axis=1) > -bias].tolist()))
+    assert winners <= set(map(tuple, passed.tolist()))
+    assert 0 < len(winners) <= len(passed) < len(spans) / 2
+
+
+def test_rounding_is_measured_and_larger_in_half_precision(batch):
+    head = make_head()
+    tokens, layout = batch
+    errors = []
+    for dtype in PRECISIONS:
+        sieve = Sieve(
+            head, [OPS.asarray1i([0, 3])], decision="any", none_bias=0.0, dtype=dtype
+        )
+        sieve.sift(tokens, list_starts(layout, 10, ops=OPS))
+        errors += sieve.rounding
+    assert 0 <= errors[0] < 1e-4 < errors[1] < 1
+
+
+def test_older_generations_are_found_the_same_to_the_last_bit(batch):
+    head = make_head()
+    bias = find_bias(head, batch, [0, 3, 1, 6, 8])
+    alone = search(head, batch, [[0, 3, 1]], sifts=True, none_bias=bias)
+    joined = search(head, batch, [[0, 3, 1], [0, 6, 8]], sifts=True, none_bias=bias)
+    assert alone[0] == joined[0]
+    assert alone[0]
+    assert joined[1]
+
+
+def test_recognisers_without_labels_find_nothing(batch):
+    assert search(make_head(), batch, [[0]], sifts=True) == [[]]
+
+
+def test_pipelines_predict_the_same_with_and_without_sifting(
+    trained, references, monkeypatch
+):
+    from spacy_epnet import search
+
+    texts = [doc.text for doc in references] * 3
+    assert sum(map(len, references)) * 3 > search.MIN_TOKENS_TO_SIFT
+    used = []
+    sift = Sieve.sift
+    monkeypatch.setattr(Sieve, "sift", lambda *args: used.append(True) or sift(*args))
+    results = []
+    for limit in (search.MIN_TOKENS_TO_SIFT, 10**9):
+        monkeypatch.setitem(
+            search.find_winners.__kwdefaults__, "min_tokens_to_sift", limit
+        )
+        docs = list(trained.pipe(texts))
+        groups = [doc.spans["epnet_ner"] for doc in docs]
+        results.append([[str(span) + span.label_ for span in g] for g in groups])
+        scores = numpy.concatenate([g.attrs["scores"] for g in groups])
+        results.append(scores.round(4).tolist())
+    assert len(used) == 1
+    assert results[:2] == results[2:]
+    assert sum(map(len, results[0])) > 50
