@@ -147,12 +147,16 @@ class SpanPool(NamedTuple):
     def take_segments(self, segments: Ints1d, *, ops: Ops) -> "SpanPool":
         """The spans of some of the sentences."""
         xp: Any = ops.xp
-        wanted = xp.isin(self.entity_segments, segments)
+        every = (self.entity_segments, self.none_segments)
+        size = 1 + max(int(part.max()) for part in every if len(part))
+        is_wanted = xp.zeros(size, dtype=bool)
+        is_wanted[segments] = True
+        wanted = is_wanted[self.entity_segments]
         return self._replace(
             entities=self.entities[wanted],
             targets=self.targets[wanted],
             entity_segments=self.entity_segments[wanted],
-        ).take_nones(xp.isin(self.none_segments, segments))
+        ).take_nones(is_wanted[self.none_segments])
 
     def flatten(self, *, ops: Ops) -> tuple[Spans, Targets]:
         """All spans, and the column of each. None's is 0."""
@@ -194,7 +198,7 @@ def get_span_pool(
     unknown = xp.asarray(numpy.concatenate([gold.unknown for gold in golds]))
     certain = _count_inside(candidates, unknown, ops=ops) == 0
     nones = candidates[certain & ~_is_among(candidates, entities, ops=ops)]
-    taken = _cover(entities, len(unknown), ops=ops)
+    taken = cover(entities, len(unknown), ops=ops)
     return SpanPool(
         entities,
         gold_rows[:, 2],
@@ -244,7 +248,7 @@ def take_per_group(groups: Ints1d, lots: Any, count: int, *, ops: Ops) -> Ints1d
     return order[places < count]
 
 
-def _cover(spans: Spans, length: int, *, ops: Ops) -> Bools1d:
+def cover(spans: Spans, length: int, *, ops: Ops) -> Bools1d:
     """Flag the tokens that are inside a span."""
     xp: Any = ops.xp
     begins = xp.bincount(spans[:, 0], minlength=length + 1)

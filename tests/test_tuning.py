@@ -4,8 +4,12 @@ import numpy
 import pytest
 from spacy.language import Language
 from spacy.training import Example
+from thinc.api import NumpyOps
 
 from spacy_epnet.adaptation import adapt, make_settings
+from spacy_epnet.adaptation.tune import choose_batch_size, iter_batches
+from spacy_epnet.gold import SpanPool
+from spacy_epnet.models.tuning import HeadTuner
 
 from .conftest import train
 from .test_adapt import SUPPORT, get_weights, make_reference, mark, read_scores
@@ -161,3 +165,50 @@ def test_weights_are_averaged(trained):
     mean = adapt(trained, SUPPORT, max_steps=3, average=2, **settings)
     expected = ((first + second) / 2 + third) / 2
     numpy.testing.assert_allclose(get_weights(mean.nlp)[name], expected, atol=1e-6)
+
+
+def make_pool(n_sentences):
+    segments = numpy.repeat(numpy.arange(n_sentences, dtype="i"), 3)
+    spans = numpy.stack([numpy.arange(len(segments)), numpy.ones_like(segments)], 1)
+    zeros = numpy.zeros(len(segments), dtype="i")
+    ones = (spans, zeros + 1, segments)
+    return SpanPool(*ones, spans, zeros, segments, zeros.astype(bool))
+
+
+@pytest.mark.parametrize(
+    ("count", "settings", "sizes"),
+    [
+        (64, {}, [64]),
+        (65, {}, [33, 32]),
+        (200, {}, [50] * 4),
+        (200, {"batch_size": 90}, [90, 90, 20]),
+        (200, {"trained_layers": 0}, [200]),
+    ],
+)
+def test_large_support_sets_are_learned_in_parts(count, settings, sizes):
+    pool, ops = make_pool(count), NumpyOps()
+    size = choose_batch_size(pool, make_settings("default", **settings))
+    batches = list(iter_batches(pool, size, ops))
+    assert [len(batch.entities) // 3 for batch in batches] == sizes
+    assert all(len(batch.nones) == len(batch.entities) for batch in batches)
+    seen = numpy.concatenate([batch.entity_segments for batch in batches])
+    numpy.testing.assert_array_equal(numpy.sort(seen), pool.entity_segments)
+
+
+def test_steps_on_a_part_of_the_tokens_are_steps_on_all(trained):
+    head = trained.get_pipe("epnet_ner").model.get_ref("head")
+    rng = numpy.random.default_rng(0)
+    width = head.shims[0]._model.projection[0].in_features - 25
+    tokens = rng.normal(size=(50, width)).astype("f")
+    spans = numpy.asarray([[3, 2], [4, 5], [20, 1], [40, 10]], dtype="i")
+    rows = numpy.asarray([0, 1, 2], dtype="i")
+    tuner = HeadTuner(head, n_layers=3, rows=[0, 1], lr=0.1, trains_tokens=True)
+    with tuner.open():
+        expected, backprop = head.begin_update((tokens, spans, rows))
+        gradients = tuple(numpy.ones_like(output) for output in expected)
+        d_expected = backprop(gradients)
+        outputs, backprop = tuner.begin_update(tokens, spans, rows, dropout=0.0)
+        numpy.testing.assert_array_equal(outputs[0], expected[0])
+        d_tokens = backprop(gradients)
+    numpy.testing.assert_allclose(d_tokens, d_expected, atol=1e-6)
+    assert numpy.abs(d_tokens).sum() > 0

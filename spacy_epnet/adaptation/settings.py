@@ -26,7 +26,8 @@ class AdaptSettings:
     name_weight (float): What the cosine of two types' names is worth against their
         squared distance, for "names" and "mixture".
     lr (float): The learning rate.
-    batch_size (Optional[int]): Sentences in a step. All if null.
+    batch_size (Optional[int]): Sentences in a step. If null all, or parts of a large
+        support set.
     max_steps (int): Steps that are never exceeded.
     target_loss (float): Stop when the loss is lower, over the last three passes.
     patience (int): Stop when the loss hasn't fallen for as many passes over the

@@ -22,6 +22,8 @@ OnStep: TypeAlias = Callable[[int, float], object]
 STEP_LIMIT = "the step limit was reached"
 NO_FALL = "the loss stopped falling"
 LOW_ENOUGH = "the loss was low enough"
+# Sentences in a step, unless the settings say how many.
+MAX_SENTENCES = 64
 # Passes over which the loss is averaged before it is said to be low.
 SMOOTHING = 3
 
@@ -82,14 +84,15 @@ def tune(
     tuning = Tuning()
     best: Any = None
     once = None
+    batch_size = choose_batch_size(pool, settings)
     if not settings.resample_nones:
         pool = sample(pool, settings, ops)
-        once = pool.flatten(ops=ops) if settings.batch_size is None else None
+        once = pool.flatten(ops=ops) if batch_size is None else None
     with tuner.open():
         while tuning.stopped == STEP_LIMIT and tuning.steps < settings.max_steps:
             losses = []
             before = tuner.copy_weights() if settings.restore_best else None
-            for batch in iter_batches(pool, settings.batch_size, ops):
+            for batch in iter_batches(pool, batch_size, ops):
                 spans, targets = once or sample(batch, settings, ops).flatten(ops=ops)
                 tokens, backprop_tokens = encode()
                 outputs, backprop = tuner.begin_update(
@@ -124,7 +127,7 @@ def iter_batches(pool: SpanPool, size: int | None, ops: Ops) -> Iterator[SpanPoo
     """Deal the sentences of a support set out to batches, at random.
 
     pool (SpanPool): The spans of the support set.
-    size (Optional[int]): Sentences in a batch. All if null.
+    size (Optional[int]): The most sentences in a batch. All if null.
     ops (Ops): Where the arrays are made.
     YIELDS (SpanPool): The spans of each batch.
     """
@@ -136,6 +139,19 @@ def iter_batches(pool: SpanPool, size: int | None, ops: Ops) -> Iterator[SpanPoo
     segments = xp.random.permutation(xp.unique(every))
     for start in range(0, len(segments), size):
         yield pool.take_segments(segments[start : start + size], ops=ops)
+
+
+def choose_batch_size(pool: SpanPool, settings: AdaptSettings) -> int | None:
+    """Sentences in a batch, or null for all.
+
+    A large support set is learned in parts of about the same size, so that the time
+    it takes doesn't grow faster than the set.
+    """
+    if settings.batch_size is not None or not settings.trained_layers:
+        return settings.batch_size
+    count = len({*pool.entity_segments.tolist(), *pool.none_segments.tolist()})
+    n_batches = math.ceil(count / MAX_SENTENCES)
+    return math.ceil(count / n_batches) if n_batches > 1 else None
 
 
 def sample(pool: SpanPool, settings: AdaptSettings, ops: Ops) -> SpanPool:

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from thinc.api import Adam, Model, torch2xp, xp2torch
 
+from ..gold import cover
 from ..types import HeadOutput, Rows, Spans, TokenVectors
 from .head import project_spans
 
@@ -75,11 +76,31 @@ class HeadTuner:
         """Measure spans, and prepare to learn from it."""
         if self.n_layers:
             self.head.attrs["dropout_rate"] = dropout
-            return self.head.begin_update((tokens, spans, rows))
+            return self._begin_update(tokens, spans, rows)
         if spans is not self._spans:
             # Nothing below the prototypes moves, so that spans are projected once.
             self._spans, self._points = spans, project_spans(self.head, tokens, spans)
         return self._measure(rows)
+
+    def _begin_update(
+        self, tokens: TokenVectors, spans: Spans, rows: Rows
+    ) -> tuple[HeadOutput, Any]:
+        # A batch may be a small part of the support set, and pools its own tokens only.
+        used = cover(spans, len(tokens), ops=self.head.ops)
+        places = used.cumsum() - 1
+        moved = spans.copy()
+        moved[:, 0] = places[spans[:, 0]]
+        outputs, backprop_used = self.head.begin_update((tokens[used], moved, rows))
+
+        def backprop(gradients: HeadOutput) -> TokenVectors:
+            d_used = backprop_used(gradients)
+            if not self.trains_tokens:
+                return d_used
+            d_tokens = self.head.ops.alloc2f(*tokens.shape)
+            d_tokens[used] = d_used
+            return d_tokens
+
+        return outputs, backprop
 
     def _measure(self, rows: Rows) -> tuple[HeadOutput, Any]:
         points = xp2torch(self._points, device=self._shim.device)
