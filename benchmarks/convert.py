@@ -9,10 +9,6 @@ several times over in a process of its own, to see how memory grows.
 
 import json
 import statistics
-import subprocess
-import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated
@@ -25,6 +21,8 @@ from spacy_epnet.corpora.convert import convert
 from spacy_epnet.corpora.documents import Reading
 from spacy_epnet.corpora.readers import read_columns
 from spacy_epnet.corpora.tags import write_tags
+
+from .measuring import get_seconds, read_own_peak, run_apart
 
 COPIES = (1, 4, 8)
 
@@ -42,28 +40,12 @@ def rewrite_as_bio(source: Path, target: Path) -> int:
     return count
 
 
-def measure(function: Callable[[], object]) -> float:
-    """Seconds that a function takes."""
-    start = time.perf_counter()
-    function()
-    return time.perf_counter() - start
-
-
-def read_own_peak() -> float:
-    """Peak resident memory of this process so far, in MB.
-
-    Linux only: what getrusage tells includes the parent's memory at the start.
-    """
-    status = Path("/proc/self/status").read_text()
-    return int(status.split("VmHWM:")[1].split()[0]) / 1024
-
-
 def get_peak_memory(source: Path, folder: Path) -> float:
     """Peak resident memory, in MB, of converting a file in a process of its own."""
-    command = [sys.executable, "-m", "benchmarks.convert", str(source)]
-    command += ["--measure-memory", str(folder / "memory.spacy")]
-    result = subprocess.run(command, capture_output=True, text=True, check=True)
-    return float(result.stdout)
+    output = str(folder / "memory.spacy")
+    return float(
+        run_apart("benchmarks.convert", str(source), "--measure-memory", output)
+    )
 
 
 def main(
@@ -86,14 +68,14 @@ def main(
         seconds: dict[str, list[float]] = {"spacy": [], "epnet": []}
         for _ in range(repeats):
             seconds["spacy"].append(
-                measure(
+                get_seconds(
                     lambda: spacy_convert(
                         bio, folder, converter="ner", file_type="spacy", silent=True
                     )
                 )
             )
             seconds["epnet"].append(
-                measure(lambda: convert([bio], folder / "ours.spacy"))
+                get_seconds(lambda: convert([bio], folder / "ours.spacy"))
             )
         memory = {}
         for copies in COPIES:

@@ -1,0 +1,148 @@
+"""How fast texts are recognised."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from spacy.language import Language
+from spacy.tokens import Doc
+
+from .contestants import (
+    count_entities,
+    make_docs,
+    make_long_text,
+    make_pipeline,
+    train_briefly,
+)
+from .measuring import compare, judge, show, take_turns
+from .setup import Setup, Table
+
+ALONE = "transformer"
+CONTESTANTS: dict[str, dict[str, Any]] = {
+    "transformer": {"recognizer": None},
+    "epnet_ner": {"recognizer": "epnet_ner"},
+    "ner": {"recognizer": "ner"},
+    "spancat": {"recognizer": "spancat_singlelabel"},
+    "stock transformer": {"recognizer": None, "drive": "stock"},
+    "stock epnet_ner": {"recognizer": "epnet_ner", "drive": "stock"},
+    "stock ner": {"recognizer": "ner", "drive": "stock"},
+}
+# By how many times epnet_ner is to be as fast, by size of the encoder's vectors.
+GOALS = {
+    384: {"transformer": 0.80, "spancat": 1.5, "stock ner": 1.3},
+    768: {"transformer": 0.94, "spancat": 1.5, "stock ner": 1.1},
+}
+BLOCK = 256  # sentences, a batch as our config has it
+LONG = 10_000  # tokens
+TYPES = (5, 50, 500)
+
+
+def measure_recognition(setup: Setup) -> list[Table]:
+    """Compare the recognisers, with each encoder on each kind of text."""
+    tables = []
+    train = setup.read("fewnerd_inter/train.txt", limit=400)
+    for encoder, path in setup.encoders.items():
+        nlps = {
+            name: train_briefly(make_pipeline(path, **settings), train)
+            for name, settings in CONTESTANTS.items()
+        }
+        for nlp in nlps.values():
+            count_entities(nlp, make_docs(nlp.vocab, train[:BLOCK]))  # warms it up
+        size = nlps[ALONE].get_pipe(ALONE).model.get_dim("nO")  # type: ignore[attr-defined]
+        for corpus, blocks in get_blocks(setup).items():
+            seconds = take_turns(
+                {name: partial(recognize, nlp) for name, nlp in nlps.items()},
+                blocks,
+                on_block=setup.tell(f"{encoder}, {corpus}", len(blocks)),
+            )
+            words = sum(len(text) for block in blocks for text in block)
+            tables.append(make_table(encoder, corpus, size, seconds, words))
+        tables.append(measure_types(setup, encoder, nlps["epnet_ner"]))
+    return tables
+
+
+def get_blocks(setup: Setup) -> dict[str, list[list[list[str]]]]:
+    """The words of the texts in each block."""
+    blocks = {}
+    for corpus in ("wnut17", "fewnerd_inter"):
+        sentences = setup.read(f"{corpus}/test.txt", limit=512 if setup.quick else 2000)
+        words = [sentence.words for sentence in sentences]
+        blocks[corpus] = [words[i : i + BLOCK] for i in range(0, len(words), BLOCK)]
+    sentences = setup.read("fewnerd_inter/test.txt")
+    tokens = make_long_text(sentences, LONG * (2 if setup.quick else 4))
+    blocks["long docs"] = [[tokens[i : i + LONG]] for i in range(0, len(tokens), LONG)]
+    return blocks
+
+
+def recognize(nlp: Language, texts: list[list[str]]) -> int:
+    """Run a pipeline over texts that are parted into words already."""
+    return count_entities(nlp, (Doc(nlp.vocab, words=words) for words in texts))
+
+
+def make_table(
+    encoder: str, corpus: str, size: int, seconds: dict[str, list[float]], words: int
+) -> Table:
+    """Compare all with the transformer alone, and epnet_ner with all."""
+    rows, results = [], {}
+    goals = GOALS.get(size, {})
+    for name, values in seconds.items():
+        alone = "stock transformer" if name.startswith("stock") else ALONE
+        result = {
+            "words_per_second": words / sum(values),
+            "seconds": values,
+            "against_transformer": compare(values, seconds[alone]),
+            "epnet_ner_against": compare(seconds["epnet_ner"], values),
+        }
+        results[name] = result
+        goal = goals.get(name)
+        ratio = result["epnet_ner_against"]["ratio"]
+        rows.append(
+            [
+                name,
+                f"{result['words_per_second']:.0f}",
+                show(result["against_transformer"]),
+                show(result["epnet_ner_against"]),
+                "" if goal is None else judge(ratio, least=goal),
+            ]
+        )
+    header = ["", "words/s", "x transformer alone", "epnet_ner x this", "goal"]
+    return Table(f"recognition, {encoder}, {corpus}", header, rows, results)
+
+
+def measure_types(setup: Setup, encoder: str, nlp: Language) -> Table:
+    """See what the number of types costs."""
+    pipe: Any = nlp.get_pipe("epnet_ner")
+    trained = [[*pipe.generations[0].items()]]
+    sentences = setup.read("fewnerd_inter/test.txt", limit=512 if setup.quick else 1536)
+    words = [sentence.words for sentence in sentences]
+    size = BLOCK // 2
+    blocks = [words[i : i + size] for i in range(0, len(words), size)]
+
+    def with_types(count: int) -> Callable[[list[list[str]]], int]:
+        rows = dict(trained[0][:count])
+        taken = [row for _, row in trained[0]]
+        free = (row for row in range(1, count + len(taken) + 1) if row not in taken)
+        while len(rows) < count:
+            rows[f"type {len(rows)}"] = next(free)
+
+        def run(texts: list[list[str]]) -> int:
+            pipe.set_generations([rows])
+            return recognize(nlp, texts)
+
+        return run
+
+    seconds = take_turns(
+        {f"{count} types": with_types(count) for count in TYPES},
+        blocks,
+        on_block=setup.tell(f"{encoder}, types", len(blocks)),
+    )
+    pipe.set_generations([dict(trained[0])])
+    first = seconds[f"{TYPES[0]} types"]
+    rows, results = [], {}
+    for name, values in seconds.items():
+        slower = compare(first, values)
+        results[name] = {"seconds": values, "times_as_long_as_5": slower}
+        goal = judge(slower["ratio"], most=1.1) if name == "50 types" else ""
+        rows.append([name, show(slower), goal])
+    header = ["", "x the time of 5 types", "goal"]
+    return Table(f"number of types, {encoder}", header, rows, results)

@@ -1,0 +1,111 @@
+"""How long it takes until something can be done."""
+
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+from statistics import median
+
+import spacy
+
+from spacy_epnet import adapt
+
+from .contestants import make_pipeline, train_briefly
+from .measuring import compare, judge, show, take_turns
+from .setup import Setup, Table
+
+# Runs spaCy as it would be if the package weren't installed, or as it is.
+WITHOUT_US = """
+import importlib.metadata as metadata, sys
+find = metadata.distributions
+def distributions(**context):
+    found = find(**context)
+    return (d for d in found if {keeps} or d.metadata["Name"] != "spacy-epnet")
+metadata.distributions = distributions
+"""
+HELP = """
+import runpy
+sys.argv = ["spacy", "--help"]
+runpy.run_module("spacy", run_name="__main__")
+"""
+SCRIPTS = {
+    "import spacy": "import spacy",
+    "import spacy, spacy_epnet": "import spacy, spacy_epnet",
+    "spacy --help without us": WITHOUT_US.format(keeps=False) + HELP,
+    "spacy --help": WITHOUT_US.format(keeps=True) + HELP,
+}
+PAIRS = {
+    "import spacy, spacy_epnet": "import spacy",
+    "spacy --help": "spacy --help without us",
+}
+MOST_MORE = 50  # milliseconds
+MOST_TIMES = 1.2
+
+
+def measure_startup(setup: Setup) -> list[Table]:
+    """Compare starting with us and without us, and loading a pipeline with its
+    recogniser and without."""
+    return [measure_imports(setup), measure_loading(setup)]
+
+
+def measure_imports(setup: Setup) -> Table:
+    """Start Python again and again."""
+    repeats = 5 if setup.quick else 20
+    seconds = take_turns(
+        {name: partial(run, script) for name, script in SCRIPTS.items()},
+        range(repeats),
+        on_block=setup.tell("imports", repeats),
+    )
+    rows, results = [], {}
+    for name, values in seconds.items():
+        results[name] = {"seconds": values}
+        row = [name, f"{1000 * median(values):.0f}", "", ""]
+        if name in PAIRS:
+            pairs = zip(values, seconds[PAIRS[name]], strict=True)
+            more = 1000 * median([a - b for a, b in pairs])
+            results[name]["milliseconds_more"] = more
+            row[2:] = [f"{more:.0f}", judge(more, most=MOST_MORE)]
+        rows.append(row)
+    return Table("start-up", ["", "ms", "ms more", "goal"], rows, results)
+
+
+def run(script: str, block: int) -> None:
+    """Run a script in a new Python."""
+    command = [sys.executable, "-c", script]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+
+
+def measure_loading(setup: Setup) -> Table:
+    """Load an adapted pipeline with its recogniser and without it."""
+    encoder, path = setup.encoder
+    train = setup.read("fewnerd_inter/train.txt", limit=400)
+    source = train_briefly(make_pipeline(path, "epnet_ner"), train)
+    support = [
+        ("Juno reached Jupiter in July.", [(0, 4, "SPACECRAFT"), (13, 20, "BODY")]),
+        ("Kourou is where Rosetta began.", [(0, 6, "SITE"), (16, 23, "SPACECRAFT")]),
+    ]
+    adapted: Path = setup.folder / "adapted"
+    adapt(source, support).nlp.to_disk(adapted)
+    alone: Path = setup.folder / "alone"
+    without = spacy.load(adapted, exclude=["epnet_ner"])
+    without.to_disk(alone)
+    folders = {"transformer alone": alone, "adapted pipeline": adapted}
+    repeats = 5 if setup.quick else 20
+    spacy.load(alone)  # warms up
+    seconds = take_turns(
+        {name: lambda _, f=folder: spacy.load(f) for name, folder in folders.items()},  # type: ignore[misc]
+        range(repeats),
+        on_block=setup.tell("loading", repeats),
+    )
+    longer = compare(seconds["transformer alone"], seconds["adapted pipeline"])
+    rows = [
+        ["transformer alone", f"{median(seconds['transformer alone']):.2f}", "", ""],
+        [
+            "adapted pipeline",
+            f"{median(seconds['adapted pipeline']):.2f}",
+            show(longer),
+            judge(longer["ratio"], most=MOST_TIMES),
+        ],
+    ]
+    results = {"seconds": seconds, "times_as_long": longer}
+    return Table(f"loading, {encoder}", ["", "s", "x as long", "goal"], rows, results)
