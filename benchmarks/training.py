@@ -8,11 +8,14 @@ from spacy.training import Example
 from spacy.training.batchers import minibatch_by_padded_size
 from thinc.api import Adam
 
+from spacy_epnet.optimizers import make_adam
+
 from .contestants import make_examples, make_pipeline
 from .measuring import compare, judge, show, take_turns
 from .setup import Setup, Table
 
-# `ner` and `spancat` with spaCy's own transformer, ours as our config has it.
+# `ner` and `spancat` with spaCy's own transformer and optimizer, ours as our config
+# has them.
 CONTESTANTS: dict[str, dict[str, Any]] = {
     "epnet_ner": {"recognizer": "epnet_ner"},
     "epnet_ner, full precision": {"recognizer": "epnet_ner", "mixed_precision": False},
@@ -21,6 +24,7 @@ CONTESTANTS: dict[str, dict[str, Any]] = {
 }
 PADDED, BUFFER = 512, 256  # as configs/source.cfg batches
 WARM_UP = 2  # batches
+OPTIMIZER: dict[str, Any] = {"L2": 0.01, "grad_clip": 1.0, "use_averages": False}
 
 
 def measure_training(setup: Setup) -> list[Table]:
@@ -34,9 +38,9 @@ def measure_training(setup: Setup) -> list[Table]:
             nlp = make_pipeline(path, **settings)
             examples = make_examples(nlp.vocab, sentences)
             nlp.initialize(partial(list, examples))
-            updates[name] = partial(
-                update, nlp, examples, Adam(5e-5, use_averages=False)
-            )
+            make_optimizer = Adam if settings.get("drive") == "stock" else make_adam
+            optimizer = make_optimizer(5e-5, **OPTIMIZER)
+            updates[name] = partial(update, nlp, examples, optimizer)
             for indices in batches[:WARM_UP]:
                 updates[name](indices)
         seconds = take_turns(

@@ -1,0 +1,108 @@
+"""Adam on all cores."""
+
+from typing import Any
+
+import numpy
+from thinc.api import NumpyOps, Optimizer
+from thinc.optimizers import ADAM_DEFAULTS, FloatOrSeq
+from thinc.types import FloatsXd
+
+
+def make_adam(
+    learn_rate: FloatOrSeq = 0.001,
+    *,
+    L2: FloatOrSeq = ADAM_DEFAULTS["L2"],
+    beta1: FloatOrSeq = ADAM_DEFAULTS["beta1"],
+    beta2: FloatOrSeq = ADAM_DEFAULTS["beta2"],
+    eps: FloatOrSeq = ADAM_DEFAULTS["eps"],
+    grad_clip: FloatOrSeq = ADAM_DEFAULTS["grad_clip"],
+    L2_is_weight_decay: bool = True,
+    use_averages: bool = True,
+) -> "FusedAdam":
+    """Make an optimizer that does what Thinc's `Adam.v1` does, in less time on a CPU.
+
+    Thinc's computes on one core, which is a fifth of the time of training a small
+    transformer. The arguments are the same.
+    """
+    return FusedAdam(
+        learn_rate,
+        L2=L2,
+        beta1=beta1,
+        beta2=beta2,
+        eps=eps,
+        grad_clip=grad_clip,
+        L2_is_weight_decay=L2_is_weight_decay,
+        use_averages=use_averages,
+    )
+
+
+class FusedAdam(Optimizer):
+    """Thinc's Adam, with PyTorch's kernel for arrays of a CPU."""
+
+    def __call__(
+        self,
+        key: tuple[int, str],
+        weights: FloatsXd,
+        gradient: FloatsXd,
+        *,
+        lr_scale: float = 1.0,
+    ):
+        """Update weights with a gradient, in place, and set the gradient to zero."""
+        decays = self.L2_is_weight_decay or not self.L2
+        is_adam = self.b1 > 0 and self.b2 > 0 and not self.use_radam
+        if not (decays and is_adam and _is_plain(weights) and _is_plain(gradient)):
+            return super().__call__(key, weights, gradient, lr_scale=lr_scale)
+        self.nr_update[key] += 1
+        self._update(key, weights, gradient, self.learn_rate * lr_scale)
+        if self.averages is not None:
+            ops = NumpyOps()
+            if key not in self.averages:
+                self.averages[key] = ops.alloc(weights.shape, dtype="float32")
+            ops.update_averages(self.averages[key], weights, self.nr_update[key])
+        return weights, gradient
+
+    def _update(
+        self, key: tuple[int, str], weights: Any, gradient: Any, rate: float
+    ) -> None:
+        import torch
+        from torch.optim.adamw import adamw
+
+        for moments in (self.mom1, self.mom2):
+            if key not in moments:
+                moments[key] = NumpyOps().alloc1f(weights.size)
+        arrays = weights, gradient, self.mom1[key], self.mom2[key]
+        w, g, first, second = (torch.from_numpy(a).view(-1) for a in arrays)
+        steps = self.nr_update[key]
+        if self.grad_clip:
+            norm = max(1e-12, float(torch.linalg.vector_norm(g)))
+            if norm >= self.grad_clip:
+                g.mul_(self.grad_clip / norm)
+        adamw(
+            [w],
+            [g],
+            [first],
+            [second],
+            [],
+            [torch.tensor(steps - 1.0)],
+            fused=True,
+            amsgrad=False,
+            beta1=self.b1,
+            beta2=self.b2,
+            lr=rate,
+            weight_decay=self.L2,
+            # Thinc adds it before the second moment is corrected, PyTorch afterwards.
+            eps=self.eps / (1 - self.b2**steps) ** 0.5,
+            maximize=False,
+        )
+        g.zero_()
+
+
+def _is_plain(array: Any) -> bool:
+    """Whether an array is one that PyTorch can work on in place."""
+    is_numpy = isinstance(array, numpy.ndarray) and array.dtype == numpy.float32
+    return (
+        is_numpy
+        and array.size > 0
+        and array.flags.c_contiguous
+        and array.flags.writeable
+    )
