@@ -21,6 +21,7 @@ from wasabi import msg
 from spacy_epnet.models.precision import has_bfloat16
 
 from .adapting import measure_adapting
+from .inference import measure_inference
 from .memory import measure_memory
 from .recognition import measure_recognition
 from .setup import Setup, Table
@@ -33,6 +34,7 @@ PARTS: dict[str, Callable[[Setup], list[Table]]] = {
     "training": measure_training,
     "memory": measure_memory,
     "startup": measure_startup,
+    "inference": measure_inference,
 }
 
 
@@ -60,7 +62,7 @@ def main(
         choice = f"Choose: {', '.join(PARTS)}"
         msg.fail(f"Can't measure {', '.join(unknown)}", choice, exits=1)
     folders = [corpora / "fewnerd_inter", corpora / "wnut17", *encoder]
-    folders += [source] if "adapting" in parts else []
+    folders += [source] if {"adapting", "inference"} & {*parts} else []
     missing = [path for path in folders if not path.is_dir()]
     if missing:
         advice = (

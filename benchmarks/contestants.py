@@ -125,7 +125,7 @@ def make_pipeline(
 
 
 def train_briefly(
-    nlp: Language, sentences: list[Sentence], *, updates: int = 150, size: int = 20
+    nlp: Language, sentences: list[Sentence], *, updates: int = 60, size: int = 20
 ) -> Language:
     """Initialize a pipeline and train its recogniser over the frozen transformer, so
     that it finds about as much as a trained one does.

@@ -48,15 +48,16 @@ def compare(seconds: list[float], others: list[float]) -> dict[str, float]:
 
     seconds (List[float]): The seconds of the one for each block.
     others (List[float]): Those of the other, for the same blocks.
-    RETURNS (Dict[str, float]): The ratio of all the work, and the smallest, middle
-        and largest ratio of a block.
+    RETURNS (Dict[str, float]): The middle, smallest and largest ratio of a block, and
+        that of all the work. The middle one doesn't depend on what else a machine did
+        during a block.
     """
     ratios = [b / a for a, b in zip(seconds, others, strict=True)]
     return {
-        "ratio": sum(others) / sum(seconds),
+        "ratio": statistics.median(ratios),
         "low": min(ratios),
-        "median": statistics.median(ratios),
         "high": max(ratios),
+        "total": sum(others) / sum(seconds),
     }
 
 

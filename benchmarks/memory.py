@@ -25,7 +25,7 @@ MOST = 300  # MB that the head may add
 def measure_memory(setup: Setup) -> list[Table]:
     """See what the head adds to the transformer's peak."""
     encoder, path = setup.encoder
-    train = setup.read("fewnerd_inter/train.txt", limit=400)
+    train = setup.read("fewnerd_inter/train.txt", limit=300)
     pipeline = setup.folder / "memory"
     train_briefly(make_pipeline(path, "epnet_ner"), train).to_disk(pipeline)
     sentences = setup.read("fewnerd_inter/test.txt")

@@ -78,7 +78,7 @@ def run(script: str, block: int) -> None:
 def measure_loading(setup: Setup) -> Table:
     """Load an adapted pipeline with its recogniser and without it."""
     encoder, path = setup.encoder
-    train = setup.read("fewnerd_inter/train.txt", limit=400)
+    train = setup.read("fewnerd_inter/train.txt", limit=300)
     source = train_briefly(make_pipeline(path, "epnet_ner"), train)
     support = [
         ("Juno reached Jupiter in July.", [(0, 4, "SPACECRAFT"), (13, 20, "BODY")]),

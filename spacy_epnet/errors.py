@@ -125,6 +125,11 @@ class Errors(metaclass=ErrorsWithCodes):
         "These settings can't be changed when types are added to others, because the "
         "others would no longer be recognised as before: {settings}."
     )
+    EP036 = (
+        "Can't predict in int8: PyTorch {version} can't quantize networks. Choose "
+        'inference = "bfloat16" or "float32" in the config\'s '
+        "[components.transformer.model] block."
+    )
 
 
 class CorpusError(ValueError):

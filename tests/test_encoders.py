@@ -4,10 +4,10 @@ import zipfile
 from dataclasses import replace
 
 import pytest
-from spacy.cli._util import app
 from typer.testing import CliRunner
 
 from spacy_epnet import encoders
+from spacy_epnet.cli import app
 from spacy_epnet.encoders import (
     MINILM,
     PackagedEncoder,
@@ -21,7 +21,7 @@ FILES = {"config.json": b"{}", "model.safetensors": b"numbers"}
 @pytest.fixture
 def encoder():
     hashes = {name: hashlib.sha256(data).hexdigest() for name, data in FILES.items()}
-    return PackagedEncoder("tiny", "tiny-encoder==1.0", "tiny/model", hashes)
+    return PackagedEncoder("tiny", ("tiny-encoder==1.0",), "tiny/model", hashes)
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def registry(monkeypatch):
     state = {"files": {f"tiny/model/{name}": data for name, data in FILES.items()}}
     state["downloads"] = 0
 
-    def download(encoder, folder):
+    def download(encoder, requirement, folder):
         state["downloads"] += 1
         path = folder / "tiny_encoder-1.0-py3-none-any.whl"
         with zipfile.ZipFile(path, "w") as archive:
@@ -47,6 +47,33 @@ def test_fetched_files_are_the_encoders_and_nothing_else(encoder, registry, tmp_
     path = fetch_encoder(encoder, tmp_path / "encoders")
     assert {file.name: file.read_bytes() for file in path.iterdir()} == FILES
     assert [entry.name for entry in (tmp_path / "encoders").iterdir()] == ["tiny"]
+
+
+def test_archives_in_parts_are_put_together(encoder, tmp_path, monkeypatch):
+    whole = tmp_path / "whole.zip"
+    with zipfile.ZipFile(whole, "w") as archive:
+        for name, data in FILES.items():
+            archive.writestr(f"tiny/model/{name}", data)
+    data = whole.read_bytes()
+    parts = {"part-1==1.0": data[:50], "part-2==1.0": data[50:]}
+
+    def download(encoder, requirement, folder):
+        path = folder / f"{requirement}.whl"
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr(f"in/{requirement}", parts[requirement])
+        return path
+
+    monkeypatch.setattr(encoders, "download_wheel", download)
+    split = replace(
+        encoder, requirements=tuple(parts), parts=tuple(f"in/{name}" for name in parts)
+    )
+    path = fetch_encoder(split, tmp_path / "encoders")
+    assert {file.name: file.read_bytes() for file in path.iterdir()} == FILES
+    assert [entry.name for entry in (tmp_path / "encoders").iterdir()] == ["tiny"]
+    parts["part-2==1.0"] = b""
+    (path / "config.json").unlink()
+    with pytest.raises(OSError, match=r"\[EP012\].*part-2==1\.0"):
+        fetch_encoder(split, tmp_path / "encoders")
 
 
 def test_intact_encoders_are_not_fetched_again(encoder, registry, tmp_path):

@@ -4,10 +4,9 @@ import torch
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 from spacy_transformers.span_getters import get_doc_spans
-from thinc.api import get_torch_default_device
+from thinc.api import SGD, get_torch_default_device
 
-from spacy_epnet.models import mixed_precision
-from spacy_epnet.models.mixed_precision import MixedPrecisionShim
+from spacy_epnet.models import encoder_shim, precision
 from spacy_epnet.models.transformer import build_transformer_model
 
 
@@ -33,9 +32,9 @@ def test_mixed_precision_trains_in_bfloat16_and_predicts_in_float32(
     layer = model.transformer.encoder.layer[0].intermediate.dense
     layer.register_forward_hook(lambda *args: seen.append(args[-1].dtype))
 
-    monkeypatch.setattr(mixed_precision, "has_bfloat16", lambda: True)
+    monkeypatch.setattr(encoder_shim, "has_bfloat16", lambda: True)
     half, backprop = model.begin_update(docs)
-    monkeypatch.setattr(mixed_precision, "has_bfloat16", lambda: False)
+    monkeypatch.setattr(encoder_shim, "has_bfloat16", lambda: False)
     full, _ = model.begin_update(docs)
     predicted = model.predict(docs)
     assert seen == [torch.bfloat16, torch.float32, torch.float32]
@@ -53,11 +52,75 @@ def test_mixed_precision_trains_in_bfloat16_and_predicts_in_float32(
 
 def test_mixed_precision_is_left_out_where_nothing_is_gained(tiny_encoder):
     on = get_shim(make_model(tiny_encoder))
-    assert isinstance(on, MixedPrecisionShim)
+    assert on.trains_in_half
     assert on._mixed_precision == (get_torch_default_device().type == "cuda")
-    assert not isinstance(
-        get_shim(make_model(tiny_encoder, mixed_precision=False)), MixedPrecisionShim
-    )
+    assert not get_shim(make_model(tiny_encoder, mixed_precision=False)).trains_in_half
+
+
+def get_states(batch):
+    return numpy.concatenate([data.tensors[0].ravel() for data in batch.doc_data])
+
+
+@pytest.mark.parametrize(
+    ("inference", "dtype"),
+    [("float32", torch.float32), ("bfloat16", torch.bfloat16), ("int8", None)],
+)
+def test_predictions_in_other_numbers(
+    tiny_encoder, docs, monkeypatch, inference, dtype
+):
+    monkeypatch.setattr(precision, "has_bfloat16", lambda: True)
+    expected = get_states(make_model(tiny_encoder).initialize(X=docs).predict(docs))
+    model = make_model(tiny_encoder, inference=inference).initialize(X=docs)
+    before = model.to_bytes()
+    states = get_states(model.predict(docs))
+    assert states.dtype == numpy.float32
+    assert (abs(states - expected).max() > 0) == (inference != "float32")
+    assert abs(states - expected).mean() < 0.02
+    twin = get_shim(model)._get_twin()
+    layer = twin.encoder.layer[0].intermediate.dense
+    if dtype is None:
+        assert layer.weight().dtype == torch.qint8
+    else:
+        assert layer.weight.dtype == dtype
+    assert get_shim(model)._get_twin() is twin
+    assert model.to_bytes() == before
+
+
+@pytest.mark.parametrize("inference", ["bfloat16", "int8"])
+def test_predictions_follow_the_training(tiny_encoder, docs, monkeypatch, inference):
+    monkeypatch.setattr(precision, "has_bfloat16", lambda: True)
+    model = make_model(tiny_encoder, inference=inference, mixed_precision=False)
+    model.initialize(X=docs)
+    before = get_states(model.predict(docs))
+    batch, backprop = model.begin_update(docs)
+    gradient = [[numpy.ones_like(data.tensors[0])] for data in batch.doc_data]
+    backprop(batch.unsplit_by_doc(gradient))
+    model.finish_update(SGD(1.0))
+    after = get_states(model.predict(docs))
+    exact, _ = model.begin_update(docs)
+    assert abs(after - before).max() > 0.1
+    assert abs(after - get_states(exact)).mean() < 0.02
+    weights = model.transformer.state_dict()
+    zeros = {name: torch.zeros_like(value) for name, value in weights.items()}
+    model.transformer.load_state_dict(zeros)
+    assert abs(get_states(model.predict(docs))).max() == 0
+
+
+def test_bfloat16_is_left_out_where_it_is_emulated(tiny_encoder, docs, monkeypatch):
+    monkeypatch.setattr(precision, "has_bfloat16", lambda: False)
+    model = make_model(tiny_encoder, inference="bfloat16").initialize(X=docs)
+    shim = get_shim(model)
+    assert shim._get_twin() is shim._model
+
+
+def test_settings_of_the_inference_are_checked(tiny_encoder, docs, monkeypatch):
+    with pytest.raises(ValueError, match=r"\[EP009\].*inference.*float32 or"):
+        make_model(tiny_encoder, inference="float8")
+    model = make_model(tiny_encoder, inference="int8").initialize(X=docs)
+    get_shim(model)._twin = None
+    monkeypatch.delattr(torch.ao.quantization, "quantize_dynamic")
+    with pytest.raises(ValueError, match=r"\[EP036\].*int8"):
+        model.predict(docs)
 
 
 def test_a_cpu_is_used_as_one_even_if_there_is_cuda(tiny_encoder, monkeypatch):
@@ -69,7 +132,7 @@ def test_a_cpu_is_used_as_one_even_if_there_is_cuda(tiny_encoder, monkeypatch):
 
 @pytest.mark.parametrize("bfloat16", [True, False])
 def test_settings_reach_the_encoder(tiny_encoder, docs, monkeypatch, bfloat16):
-    monkeypatch.setattr(mixed_precision, "has_bfloat16", lambda: bfloat16)
+    monkeypatch.setattr(encoder_shim, "has_bfloat16", lambda: bfloat16)
     model = build_transformer_model(
         str(tiny_encoder),
         get_doc_spans,

