@@ -31,7 +31,7 @@ MANNERS = {
     "as spaCy's quickstart": {"warmup": 250, "patience": 20},
     "without warm-up, to the first dip": {"warmup": 1, "patience": 5},
 }
-MAX_PASSES = 150
+MAX_PASSES = 80
 
 
 def measure_adapting(setup: Setup) -> list[Table]:

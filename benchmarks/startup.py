@@ -50,7 +50,7 @@ def measure_startup(setup: Setup) -> list[Table]:
 
 def measure_imports(setup: Setup) -> Table:
     """Start Python again and again."""
-    repeats = 5 if setup.quick else 20
+    repeats = 4 if setup.quick else 12
     seconds = take_turns(
         {name: partial(run, script) for name, script in SCRIPTS.items()},
         range(repeats),

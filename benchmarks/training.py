@@ -32,7 +32,7 @@ def measure_training(setup: Setup) -> list[Table]:
     tables = []
     for encoder, path in setup.encoders.items():
         sentences = setup.read("fewnerd_inter/train.txt", limit=600)
-        batches = batch(sentences)[: 8 if setup.quick else 24]
+        batches = batch(sentences)[: 8 if setup.quick else 20]
         updates = {}
         for name, settings in CONTESTANTS.items():
             nlp = make_pipeline(path, **settings)

@@ -79,6 +79,7 @@ def source_config(tiny_encoder):
             "components.epnet_ner.model.learn_rate_scale": 1.0,
             # What a test learns must not depend on the machine it runs on.
             "components.transformer.model.mixed_precision": False,
+            "training.optimizer.@optimizers": "Adam.v1",
         },
         interpolate=True,
     )
