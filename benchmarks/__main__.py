@@ -2,8 +2,8 @@
 
     python -m benchmarks CORPORA --encoder assets/encoders/all-MiniLM-L6-v2
 
-CORPORA is a folder with fewnerd_inter and wnut17, as `spacy project assets` makes it.
-All figures are ratios from one run, in which the contestants take turns.
+CORPORA is a folder with fewnerd_inter, wnut17 and crossner_politics, as `spacy project
+assets` makes it. All figures are ratios, for which the contestants take turns.
 """
 
 import platform
@@ -21,7 +21,7 @@ from wasabi import msg
 from spacy_epnet.models.precision import has_bfloat16
 
 from .adapting import measure_adapting
-from .inference import measure_inference
+from .inference import TARGETS, measure_inference
 from .memory import measure_memory
 from .recognition import measure_recognition
 from .setup import Setup, Table
@@ -50,9 +50,12 @@ def main(
         str, typer.Option(help="What to measure, with commas between")
     ] = ",".join(PARTS),
     quick: Annotated[bool, typer.Option(help="Measure less, in minutes")] = False,
+    sentences: Annotated[
+        int, typer.Option(help="Sentences of each corpus that are recognised")
+    ] = 2000,
     output: Annotated[
         Path | None,
-        typer.Option(help="JSON file for the figures. Other parts in it stay"),
+        typer.Option(help="JSON file for the figures. Other tables in it stay"),
     ] = None,
 ) -> None:
     """Measure how fast the package is, beside what spaCy has on the same encoder."""
@@ -63,6 +66,7 @@ def main(
         msg.fail(f"Can't measure {', '.join(unknown)}", choice, exits=1)
     folders = [corpora / "fewnerd_inter", corpora / "wnut17", *encoder]
     folders += [source] if {"adapting", "inference"} & {*parts} else []
+    folders += [corpora / target for target in TARGETS if "inference" in parts]
     missing = [path for path in folders if not path.is_dir()]
     if missing:
         advice = (
@@ -74,7 +78,8 @@ def main(
     for part in parts:
         with TemporaryDirectory() as folder:
             encoders = {path.name: str(path) for path in encoder}
-            tables = PARTS[part](Setup(corpora, encoders, source, Path(folder), quick))
+            setup = Setup(corpora, encoders, source, Path(folder), quick, sentences)
+            tables = PARTS[part](setup)
         for table in tables:
             table.show()
         if output is not None:
@@ -82,25 +87,25 @@ def main(
 
 
 def save(path: Path, part: str, tables: list[Table], quick: bool) -> None:
-    """Put the results of a part into the file, beside those of others."""
+    """Put the tables of a part into the file, beside others."""
     figures = srsly.read_json(path) if path.exists() else {}
-    figures[part] = {
-        "machine": {
-            "processor": platform.machine(),
-            "threads": torch.get_num_threads(),
-            "bfloat16": has_bfloat16(),
-            "torch": torch.__version__,
-        },
-        "quick": quick,
-        "tables": {
-            table.title: {
-                "header": table.header,
-                "rows": table.rows,
-                "results": table.results,
-            }
-            for table in tables
-        },
+    machine = {
+        "processor": platform.machine(),
+        "threads": torch.get_num_threads(),
+        "bfloat16": has_bfloat16(),
+        "torch": torch.__version__,
     }
+    before = figures.get(part, {}).get("tables", {})
+    new = {
+        table.title: {
+            "quick": quick,
+            "header": table.header,
+            "rows": table.rows,
+            "results": table.results,
+        }
+        for table in tables
+    }
+    figures[part] = {"machine": machine, "tables": {**before, **new}}
     path.parent.mkdir(parents=True, exist_ok=True)
     srsly.write_json(path, figures)
 

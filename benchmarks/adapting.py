@@ -22,7 +22,7 @@ from .setup import Setup, Table
 
 SHOTS = 5
 SIZES = (10, 100, 1000)
-# As `spacy init config --gpu` has it.
+# As `spacy init config --gpu` has them, but for the batches, which are smaller.
 LEARN_RATE, STEPS, BATCH = 5e-5, 20_000, 8
 # When the loss has stopped falling: after as many passes without a new lowest one. With
 # spaCy's own warm-up it hardly moves in the first passes. Without one it falls sooner,

@@ -29,7 +29,8 @@ def measure_inference(setup: Setup) -> list[Table]:
 
 
 def measure_target(setup: Setup, target: str) -> Table:
-    """Compare the settings on one target, by speed, F1 and changed predictions."""
+    """Compare the settings on one target, by speed and predictions. Adapting encodes
+    with the same setting, so that it learns a little else as well."""
     dev = setup.read(f"{target}/dev.txt")
     mentions = [Counter(label for *_, label in s.entities) for s in dev]
     support = [dev[i] for i in sample_greedily(mentions, SHOTS, 0)]
@@ -55,13 +56,13 @@ def measure_target(setup: Setup, target: str) -> Table:
             "f": 100 * score(nlp, found[name], query),
             "speed": compare(seconds[name], seconds[FULL]),
             "entities": sum(len(doc.ents) for doc in found[name]),
-            "changed": count_changes(found[name], found[FULL]),
+            "lost": count_lost(found[name], found[FULL]),
             "seconds": seconds[name],
         }
         results[name] = result
-        changed = f"{result['changed']} of {result['entities']}"
-        rows.append([name, show(result["speed"]), f"{result['f']:.1f}", changed])
-    header = ["inference", f"x as fast as {FULL}", "F1", "predictions changed"]
+        lost = f"{result['lost']} of {results[FULL]['entities']}"
+        rows.append([name, show(result["speed"]), f"{result['f']:.1f}", lost])
+    header = ["inference", f"x as fast as {FULL}", "F1", f"{FULL}'s entities not found"]
     return Table(f"inference, {target}, {SHOTS}-shot", header, rows, results)
 
 
@@ -78,10 +79,10 @@ def score(nlp: Language, docs: list[Doc], sentences: list[Sentence]) -> float:
     return nlp.get_pipe("epnet_ner").score(examples)["ents_f"]  # type: ignore[attr-defined]
 
 
-def count_changes(docs: list[Doc], others: list[Doc]) -> int:
-    """Count the entities that only one of two has."""
+def count_lost(docs: list[Doc], others: list[Doc]) -> int:
+    """Count the entities of others that weren't found just so."""
     pairs = zip(docs, others, strict=True)
-    return sum(len(get_entities(doc) ^ get_entities(other)) for doc, other in pairs)
+    return sum(len(get_entities(other) - get_entities(doc)) for doc, other in pairs)
 
 
 def get_entities(doc: Doc) -> set[tuple[int, int, str]]:

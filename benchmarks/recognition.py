@@ -60,7 +60,13 @@ def measure_recognition(setup: Setup) -> list[Table]:
                 on_block=setup.tell(f"{encoder}, {corpus}", len(blocks)),
             )
             words = sum(len(text) for block in blocks for text in block)
-            tables.append(make_table(encoder, corpus, size, seconds, words))
+            table = make_table(encoder, corpus, size, seconds, words)
+            for name, nlp in nlps.items():
+                # A recogniser that finds nothing would have little to do.
+                table.results[name]["entities_in_first_block"] = recognize(
+                    nlp, blocks[0]
+                )
+            tables.append(table)
         if is_main:
             tables.append(measure_types(setup, encoder, nlps["epnet_ner"]))
     return tables
@@ -70,7 +76,8 @@ def get_blocks(setup: Setup) -> dict[str, list[list[list[str]]]]:
     """The words of the texts in each block."""
     blocks = {}
     for corpus in ("wnut17", "fewnerd_inter"):
-        sentences = setup.read(f"{corpus}/test.txt", limit=512 if setup.quick else 2000)
+        limit = 512 if setup.quick else setup.sentences
+        sentences = setup.read(f"{corpus}/test.txt", limit=limit)
         words = [sentence.words for sentence in sentences]
         blocks[corpus] = [words[i : i + BLOCK] for i in range(0, len(words), BLOCK)]
     sentences = setup.read("fewnerd_inter/test.txt")

@@ -37,6 +37,7 @@ class Setup:
     source (Path): A trained source pipeline over the first of them.
     folder (Path): A folder for pipelines made on the way.
     quick (bool): Whether to measure less, in minutes.
+    sentences (int): Sentences of each corpus that are recognised.
     """
 
     corpora: Path
@@ -44,6 +45,7 @@ class Setup:
     source: Path
     folder: Path
     quick: bool
+    sentences: int = 2000
 
     @property
     def encoder(self) -> tuple[str, str]:

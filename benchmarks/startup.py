@@ -20,7 +20,7 @@ import importlib.metadata as metadata, sys
 find = metadata.distributions
 def distributions(**context):
     found = find(**context)
-    return (d for d in found if {keeps} or d.metadata["Name"] != "spacy-epnet")
+    return (d for d in found if d.metadata["Name"] != "spacy-epnet" or {keeps})
 metadata.distributions = distributions
 """
 HELP = """

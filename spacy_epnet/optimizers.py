@@ -48,9 +48,7 @@ class FusedAdam(Optimizer):
         lr_scale: float = 1.0,
     ):
         """Update weights with a gradient, in place, and set the gradient to zero."""
-        decays = self.L2_is_weight_decay or not self.L2
-        is_adam = self.b1 > 0 and self.b2 > 0 and not self.use_radam
-        if not (decays and is_adam and _is_plain(weights) and _is_plain(gradient)):
+        if not (self._is_adamw() and self._fits(key, weights, gradient)):
             return super().__call__(key, weights, gradient, lr_scale=lr_scale)
         self.nr_update[key] += 1
         self._update(key, weights, gradient, self.learn_rate * lr_scale)
@@ -60,6 +58,16 @@ class FusedAdam(Optimizer):
                 self.averages[key] = ops.alloc(weights.shape, dtype="float32")
             ops.update_averages(self.averages[key], weights, self.nr_update[key])
         return weights, gradient
+
+    def _is_adamw(self) -> bool:
+        decays = self.L2_is_weight_decay or not self.L2
+        return decays and self.b1 > 0 and self.b2 > 0 and not self.use_radam
+
+    def _fits(self, key: tuple[int, str], weights: Any, gradient: Any) -> bool:
+        """Whether the kernel can work on arrays, which it doesn't check."""
+        sizes = {m[key].size for m in (self.mom1, self.mom2) if key in m}
+        has_size = sizes <= {weights.size} and weights.shape == gradient.shape
+        return has_size and _is_plain(weights) and _is_plain(gradient)
 
     def _update(
         self, key: tuple[int, str], weights: Any, gradient: Any, rate: float

@@ -5,6 +5,7 @@ from typing import Any, Literal
 from thinc.api import Model
 
 from .decoding import Winner, get_winners
+from .models.head import measure_spans
 from .spans import Layout, iter_windows, list_starts, make_spans
 from .types import Rows, TokenVectors
 
@@ -52,11 +53,16 @@ def find_winners(
         part = tokens[window]
         starts = list_starts(layout.cut(window), max_width, ops=ops, n_starts=n_starts)
         if sieve is None:
-            chosen = [make_spans(starts, ops=ops)] * len(generations)
+            spans = make_spans(starts, ops=ops)
+            chosen = [spans] * len(generations)
+            measured = measure_spans(head, part, spans, generations)
         else:
             chosen = sieve.sift(part, starts)
-        for found, rows, spans in zip(winners, generations, chosen, strict=True):
-            distances, _ = head.predict((part, spans, rows))
+            measured = [
+                measure_spans(head, part, spans, [rows])[0]
+                for spans, rows in zip(chosen, generations, strict=True)
+            ]
+        for found, spans, distances in zip(winners, chosen, measured, strict=True):
             found += [
                 winner.shift(window.start)
                 for winner in get_winners(

@@ -7,8 +7,9 @@ from spacy.tokens import Doc
 from spacy.vocab import Vocab
 from spacy_transformers.span_getters import configure_strided_spans
 from thinc.api import SGD
+from transformers.file_utils import ModelOutput
 
-from spacy_epnet.models.chunks import get_lengths, split_by_length
+from spacy_epnet.models.chunks import get_lengths, put, split_by_length
 from spacy_epnet.models.transformer import build_transformer_model
 
 WORDS = ["Ada", "lives", "in", "a", "house", "near", "Paris", "!"]
@@ -74,6 +75,44 @@ def test_gradients_are_the_same(tiny_encoder, docs):
     for name, gradient in gradients[0].items():
         if gradient is not None:
             torch.testing.assert_close(gradient, gradients[1][name], atol=1e-3, rtol=0)
+
+
+def test_gradients_are_scaled_once(tiny_encoder, docs):
+    """As on CUDA, where a scaler multiplies gradients and divides them afterwards."""
+    model = make_model(tiny_encoder, 40)
+    calls = []
+
+    class Scaler:
+        found_inf = False
+
+        def scale(self, tensors, inplace):
+            calls.append("scale")
+            return [tensor * 8 for tensor in tensors]
+
+        def unscale(self, tensors):
+            calls.append("unscale")
+            for tensor in tensors:
+                tensor /= 8
+
+    model.layers[0].shims[0]._grad_scaler = Scaler()
+    batch, backprop = model.begin_update(docs)
+    arrays = [
+        [numpy.ones_like(data.model_output.last_hidden_state)]
+        for data in batch.doc_data
+        if len(data.align.lengths)
+    ]
+    backprop(batch.unsplit_by_doc(arrays))
+    assert calls == ["scale", "unscale"]
+
+
+def test_outputs_that_are_no_rows_of_texts_are_left_out():
+    outputs = ModelOutput(
+        last_hidden_state=torch.ones(2, 3, 4), cache=object(), mems=(torch.ones(9, 2),)
+    )
+    joined = {}
+    put(outputs, numpy.asarray([2, 0]), joined, 3)
+    assert list(joined) == ["last_hidden_state"]
+    assert joined["last_hidden_state"].sum(dim=(1, 2)).tolist() == [12, 0, 12]
 
 
 def test_groups_keep_to_the_limit_and_have_everyone():

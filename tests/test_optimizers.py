@@ -40,6 +40,16 @@ def test_steps_are_those_of_thinc(settings, scale):
         )
 
 
+def test_arrays_that_grew_are_refused():
+    optimizer = make_adam(0.001)
+    small, large = numpy.ones(4, dtype="f"), numpy.ones(400, dtype="f")
+    optimizer((1, "W"), small, small.copy())
+    with pytest.raises(ValueError, match=r"\S"):
+        optimizer((1, "W"), large, large.copy())
+    with pytest.raises(ValueError, match=r"\S"):
+        optimizer((2, "W"), large, small)
+
+
 def test_it_is_found_by_its_name():
     make = registry.optimizers.get("spacy-epnet.Adam.v1")
     assert isinstance(make(0.001, L2=0.01), FusedAdam)

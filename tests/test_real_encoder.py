@@ -5,9 +5,11 @@ import pytest
 import spacy
 from spacy.cli.convert import convert
 from spacy.cli.train import train as spacy_train
+from spacy.tokens import DocBin
+from spacy.vocab import Vocab
 from typer.testing import CliRunner
 
-from spacy_epnet import adapt
+from spacy_epnet import adapt, search
 from spacy_epnet.cli import epnet_cli
 from spacy_epnet.corpora.sampling import Corpus, sample_greedily
 from spacy_epnet.encoders import MINILM, fetch_encoder
@@ -78,6 +80,22 @@ def test_batches_and_single_texts_are_recognised_alike(trained):
         scores = [d.spans["epnet_ner"].attrs["scores"] for d in (doc, single)]
         numpy.testing.assert_allclose(*scores, atol=1e-4)
     assert sum(len(doc.ents) for doc in batched) >= 5
+
+
+def test_fast_paths_change_no_prediction(trained, corpus, monkeypatch):
+    docs = [*DocBin().from_disk(corpus / "source-dev.spacy").get_docs(Vocab())]
+    texts = [doc.text for doc in docs]
+    assert sum(map(len, docs)) > 3 * search.MAX_STARTS
+
+    def recognize(**settings):
+        config = {f"components.transformer.model.{k}": v for k, v in settings.items()}
+        return [get_ents(doc) for doc in spacy.load(trained, config=config).pipe(texts)]
+
+    fast = recognize()
+    assert sum(map(len, fast)) > 100
+    assert recognize(max_pieces=10**9) == fast
+    monkeypatch.setitem(search.find_winners.__kwdefaults__, "min_tokens_to_sift", 10**9)
+    assert recognize() == fast
 
 
 def test_long_documents_are_recognised_to_the_end(trained):

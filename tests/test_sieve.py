@@ -122,7 +122,31 @@ def test_rounding_is_measured_and_larger_in_half_precision(batch):
         )
         sieve.sift(tokens, list_starts(layout, 10, ops=OPS))
         errors += sieve.rounding
+        assert sieve.n_measured >= sieve_module.SAMPLE_SIZE
     assert 0 <= errors[0] < 1e-4 < errors[1] < 1
+
+
+def test_rounding_is_measured_until_enough_was_seen(batch):
+    head = make_head()
+    head.shims[0]._model.dropout = 0.5  # left from training
+    head.shims[0]._model.train()
+    tokens, layout = batch
+    sieve = Sieve(
+        head,
+        [OPS.asarray1i([0, 3])],
+        decision="nearest",
+        none_bias=0.0,
+        dtype=torch.float32,
+    )
+    empty = [OPS.alloc1i(0)] * 10
+    (passed,) = sieve.sift(tokens, empty)
+    assert len(passed) == 0
+    assert sieve.n_measured == 0
+    sieve.sift(tokens[:10], [OPS.asarray1i([1])] * 4)
+    assert sieve.n_measured == 4
+    sieve.sift(tokens, list_starts(layout, 10, ops=OPS))
+    assert sieve.n_measured >= sieve_module.SAMPLE_SIZE
+    assert 0 < sieve.rounding[0] < 1e-4
 
 
 def test_older_generations_are_found_the_same_to_the_last_bit(batch):

@@ -88,6 +88,15 @@ def test_batches_are_described_doc_by_doc():
     )
 
 
+def test_docs_of_several_vocabs():
+    docs = [
+        Doc(spacy.blank("de").vocab, words=["Xy"]),
+        Doc(VOCAB, words=["McDonald", "G20"]),
+    ]
+    forms = get_surface_features(docs)[:, : len(FORMS)].argmax(axis=1)
+    assert [FORMS[form] for form in forms] == ["title", "mixed", "code"]
+
+
 def test_features_are_added_to_the_vectors():
     def forward(model, docs, is_train):
         vectors = [model.ops.alloc2f(len(doc), 3) + 7 for doc in docs]

@@ -183,6 +183,7 @@ def make_pool(n_sentences):
         (200, {}, [50] * 4),
         (200, {"batch_size": 90}, [90, 90, 20]),
         (200, {"trained_layers": 0}, [200]),
+        (200, {"encoder_layers": 1}, [200]),
     ],
 )
 def test_large_support_sets_are_learned_in_parts(count, settings, sizes):

@@ -3,6 +3,8 @@
 import numpy
 import pytest
 from spacy.tokens import Doc
+from spacy_transformers.layers import TransformerListener, trfs2arrays
+from thinc.api import chain, reduce_last, reduce_max, reduce_mean
 
 from spacy_epnet.models.windows import open_tokens
 
@@ -31,6 +33,21 @@ def test_windows_add_up_to_the_whole(trained, docs, size, has_surface):
     windows = [tokens[i : i + size] for i in range(0, len(tokens), size)]
     numpy.testing.assert_allclose(numpy.concatenate(windows), expected, atol=1e-6)
     numpy.testing.assert_array_equal(tokens[:], expected)
+
+
+@pytest.mark.parametrize("pool", [reduce_max, reduce_last, reduce_mean])
+def test_docs_without_word_pieces_are_zeros_for_any_pooling(trained, pool):
+    texts = [["Ada", "left"], [" ", " "], ["Otto"]]
+    docs = [Doc(trained.vocab, words=words) for words in texts]
+    docs = list(trained.get_pipe("transformer").pipe(docs))
+    tok2vec = chain(TransformerListener("*"), trfs2arrays(pool(), 1.0))
+    tok2vec.set_ref("listener", tok2vec.layers[0])
+    tok2vec.layers[0].set_dim("nO", 32)
+    expected = numpy.concatenate(tok2vec.predict(docs))
+    tokens = open_tokens(tok2vec, docs)
+    numpy.testing.assert_array_equal(tokens[:], expected)
+    assert not tokens[2:4].any()
+    assert tokens[4:5].any()
 
 
 def test_only_the_window_is_pooled(trained, docs):

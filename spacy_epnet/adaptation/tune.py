@@ -145,10 +145,12 @@ def choose_batch_size(pool: SpanPool, settings: AdaptSettings) -> int | None:
     """Sentences in a batch, or null for all.
 
     A large support set is learned in parts of about the same size, so that the time
-    it takes doesn't grow faster than the set.
+    it takes doesn't grow faster than the set. Nothing is gained by that if all of it is
+    encoded in each step, or only prototypes are trained.
     """
-    if settings.batch_size is not None or not settings.trained_layers:
-        return settings.batch_size
+    size = settings.batch_size
+    if size is not None or settings.encoder_layers or not settings.trained_layers:
+        return size
     count = len({*pool.entity_segments.tolist(), *pool.none_segments.tolist()})
     n_batches = math.ceil(count / MAX_SENTENCES)
     return math.ceil(count / n_batches) if n_batches > 1 else None

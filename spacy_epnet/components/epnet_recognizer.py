@@ -15,6 +15,7 @@ from ..errors import Errors
 from ..gold import Census, get_span_pool, read_gold, sample_nones
 from ..losses import get_dispersion_loss, get_span_loss
 from ..models.epnet import get_table_size
+from ..models.head import measure_spans
 from ..models.windows import open_tokens
 from ..search import find_winners
 from ..spans import get_layout
@@ -159,8 +160,8 @@ class EPNetRecognizer(FewShotRecognizer):
         """
         head = self.model.get_ref("head")
         found: list[dict[str | None, float]] = [{None: 1.0} for _ in spans]
-        for labels, rows in zip(self.generations, self.rows, strict=True):
-            distances, _ = head.predict((tokens, spans, rows))
+        measured = measure_spans(head, tokens, spans, self.rows)
+        for labels, distances in zip(self.generations, measured, strict=True):
             logits = -distances
             logits[:, 0] -= self.cfg["none_bias"]
             likelihoods = self.model.ops.softmax(logits, axis=1)

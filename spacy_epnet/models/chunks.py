@@ -5,16 +5,16 @@ parts, little is padded, and the memory that the transformer needs on the way do
 grow with the length of a doc or the number of docs.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy
 import torch
 from spacy_transformers.data_classes import WordpieceBatch
-from thinc.api import Model
+from thinc.api import ArgsKwargs, Model
 from thinc.layers.pytorchwrapper import forward as run_whole
-from torch import Tensor
+from thinc.util import is_torch_array
 from transformers.file_utils import ModelOutput
 
 
@@ -36,21 +36,23 @@ def forward(
     chunks = split_by_length(lengths, max_pieces)
     if len(chunks) < 2:
         return run_whole(model, pieces, is_train)
-    results = [
-        run_whole(model, take(pieces, rows, int(lengths[rows].max())), is_train)
-        for rows in chunks
-    ]
-    outputs = join([output for output, _ in results], chunks)
+    shim: Any = model.shims[0]
+    joined: dict[str, Any] = {}
+    for rows in chunks:
+        chunk = take(pieces, rows, int(lengths[rows].max()))
+        inputs, _ = model.attrs["convert_inputs"](model, chunk, is_train)
+        outputs, backprop_all = shim(inputs, is_train)
+        put(outputs, rows, joined, len(pieces))
+    whole = type(outputs)(**joined)
 
     def backprop(d_outputs: ModelOutput) -> list:
-        (d_states,) = d_outputs.values()
-        for rows, (output, backprop_chunk) in zip(chunks, results, strict=True):
-            length = output.last_hidden_state.shape[1]
-            d_chunk = d_states[torch.from_numpy(rows), :length]
-            backprop_chunk(ModelOutput(last_hidden_state=d_chunk))
+        # What a part gives back goes from all of them to the weights, once. One after
+        # the other, gradients of half precision would be scaled again and again.
+        gradients = {"grad_tensors": d_outputs.values()}
+        backprop_all(ArgsKwargs(args=(whole.last_hidden_state,), kwargs=gradients))
         return []
 
-    return outputs, backprop
+    return whole, backprop
 
 
 def get_lengths(mask: Any) -> Any:
@@ -91,29 +93,24 @@ def take(pieces: WordpieceBatch, rows: Any, length: int) -> WordpieceBatch:
     )
 
 
-def join(outputs: list[ModelOutput], chunks: list[Any]) -> ModelOutput:
-    """Put the outputs of parts together as if the batch had been run at once.
+def put(outputs: ModelOutput, rows: Any, joined: dict[str, Any], n_texts: int) -> None:
+    """Put the outputs of a part where they would be if the batch had been run at once.
 
-    outputs (List[ModelOutput]): The outputs of each part.
-    chunks (List[numpy.ndarray]): The texts of each part.
-    RETURNS (ModelOutput): The outputs of the batch, with zeros for padding.
+    outputs (ModelOutput): The outputs. What isn't a row for each text is left out.
+    rows (numpy.ndarray): The texts of the part.
+    joined (Dict[str, Any]): The outputs of the batch, with zeros for padding. The first
+        part, which has the longest texts, makes room for all.
+    n_texts (int): The texts of the batch.
     """
-    joined: dict[str, Any] = {}
-    for key, value in outputs[0].items():
-        parts = [output[key] for output in outputs]
-        if isinstance(value, tuple):
-            layers = zip(*parts, strict=True)
-            joined[key] = tuple(join_tensors(layer, chunks) for layer in layers)
-        else:
-            joined[key] = join_tensors(parts, chunks)
-    return type(outputs[0])(**joined)
-
-
-def join_tensors(parts: Sequence[Tensor], chunks: list[Any]) -> Tensor:
-    """The tensors of parts as one, in which all are as long as the longest."""
-    sizes = [max(sizes) for sizes in zip(*(p.shape[1:] for p in parts), strict=True)]
-    joined = parts[0].new_zeros((sum(map(len, chunks)), *sizes))
-    for part, rows in zip(parts, chunks, strict=True):
-        inside: Any = [slice(size) for size in part.shape[1:]]
-        joined[torch.from_numpy(rows), *inside] = part.detach()
-    return joined
+    places = torch.from_numpy(rows)
+    for key, value in outputs.items():
+        parts = value if isinstance(value, tuple) else (value,)
+        if not all(is_torch_array(p) and len(p) == len(rows) for p in parts):
+            continue
+        if key not in joined:
+            room = [part.new_zeros((n_texts, *part.shape[1:])) for part in parts]
+            joined[key] = tuple(room) if isinstance(value, tuple) else room[0]
+        wholes = joined[key] if isinstance(value, tuple) else (joined[key],)
+        for whole, part in zip(wholes, parts, strict=True):
+            inside: Any = [slice(size) for size in part.shape[1:]]
+            whole[places, *inside] = part

@@ -58,7 +58,7 @@ class EncoderShim(HFShim):
 
     trains_in_half = False
     inference: Inference = "float32"
-    _twin: tuple[Any, list[int], Any] | None = None
+    _twin: tuple[Any, list, Any] | None = None
 
     def begin_update(self, inputs: ArgsKwargs):
         is_cpu = self.device.type == "cpu"
@@ -72,19 +72,20 @@ class EncoderShim(HFShim):
         self._twin = None
 
     def predict(self, inputs: ArgsKwargs) -> Any:
-        network = self._model
-        self._model = self._get_twin()
-        try:
-            return _to_float(super().predict(inputs))
-        finally:
-            self._model = network
+        twin = self._get_twin()
+        if twin is self._model:
+            return super().predict(inputs)
+        with torch.no_grad():
+            return _to_float(twin.eval()(*inputs.args, **inputs.kwargs))
 
     def _get_twin(self) -> Any:
         """The network that makes the predictions."""
-        versions = [weight._version for weight in self._model.parameters()]
-        if self._twin is None or self._twin[:2] != (self._model, versions):
+        if self.inference == "float32":
+            return self._model
+        weights = [(w._version, w.device) for w in self._model.parameters()]
+        if self._twin is None or self._twin[:2] != (self._model, weights):
             twin = make_twin(self._model, self.inference, self.device)
-            self._twin = (self._model, versions, twin)
+            self._twin = (self._model, weights, twin)
         return self._twin[-1]
 
 

@@ -8,7 +8,15 @@ from thinc.api import ArgsKwargs, Model, Optimizer, PyTorchShim, torch2xp, xp2to
 from thinc.layers.pytorchwrapper import forward
 from thinc.shims import Shim
 
-from ..types import HeadInput, HeadOutput, Prototypes, Spans, TokenVectors
+from ..types import (
+    Distances,
+    HeadInput,
+    HeadOutput,
+    Prototypes,
+    Rows,
+    Spans,
+    TokenVectors,
+)
 
 
 def build_head(
@@ -159,6 +167,31 @@ def project_spans(head: Model, tokens: TokenVectors, spans: Spans) -> Prototypes
     network.eval()
     with torch.no_grad():
         return torch2xp(network.project(network.embed(*args[:3])))  # type: ignore[return-value]
+
+
+def measure_spans(
+    head: Model, tokens: TokenVectors, spans: Spans, generations: list[Rows]
+) -> list[Distances]:
+    """Measure how far spans are from prototypes, which are projected once for all.
+
+    head (Model): The head.
+    tokens (TokenVectors): The batch's tokens.
+    spans (Spans): The spans.
+    generations (List[Rows]): The prototypes in use of each generation. How a product is
+        rounded depends on its shape, so each has one of its own, and the distances to
+        the older ones stay the same to the last bit.
+    RETURNS (List[Distances]): The distances to those of each generation.
+    """
+    import torch
+
+    shim: Any = head.shims[0]
+    points = xp2torch(project_spans(head, tokens, spans), device=shim.device)
+    distances = []
+    with torch.no_grad():
+        for rows in generations:
+            chosen = xp2torch(rows, device=shim.device).long()
+            distances.append(torch2xp(shim._model.measure(points, chosen)[0]))
+    return distances  # type: ignore[return-value]
 
 
 def get_prototypes(head: Model) -> Prototypes:

@@ -17,5 +17,8 @@ def has_bfloat16() -> bool:
 
 def get_fastest_dtype(device: torch.device) -> torch.dtype:
     """What a device computes in where rounding doesn't matter."""
-    is_half = device.type == "cuda" or has_bfloat16()
-    return torch.bfloat16 if is_half else torch.float32
+    if device.type == "cuda":
+        has_it = torch.cuda.get_device_capability(device) >= (8, 0)
+    else:
+        has_it = device.type == "cpu" and has_bfloat16()
+    return torch.bfloat16 if has_it else torch.float32

@@ -26,8 +26,8 @@ from ..types import Ints1d, Rows, Spans, TokenVectors
 from .network import SpanPrototypeNetwork
 from .precision import get_fastest_dtype
 
-# Spans of each width that rounding is measured on, and how much more is allowed for.
-SAMPLE_SIZE = 32
+# Spans that rounding is measured on, and how much more is allowed for.
+SAMPLE_SIZE = 256
 SAFETY = 8.0
 
 
@@ -54,7 +54,7 @@ class Sieve:
         self.ops = head.ops
         self.device = shim.device
         self.dtype = dtype or get_fastest_dtype(self.device)
-        self.network: SpanPrototypeNetwork = shim._model.eval()
+        self.network: SpanPrototypeNetwork = shim._model
         self.generations = [
             xp2torch(rows, device=self.device).long() for rows in generations
         ]
@@ -80,7 +80,9 @@ class Sieve:
             self.contrasts = [
                 self._get_contrast(rows[1:], last) for rows in self.generations
             ]
-        self.rounding: list[float] | None = None
+        # The largest error of each generation so far, and how many spans it is from.
+        self.rounding = [0.0] * len(generations)
+        self.n_measured = 0
 
     def _get_contrast(self, types: Tensor, last: torch.nn.Linear) -> tuple:
         """The layer that tells by how much types are nearer than None."""
@@ -102,16 +104,15 @@ class Sieve:
         vectors = xp2torch(tokens, device=self.device)
         places = [xp2torch(part, device=self.device).long() for part in starts]
         with torch.inference_mode():
-            if self.rounding is None:
-                self.rounding = self.measure_rounding(vectors, places)
+            if self.n_measured < SAMPLE_SIZE:
+                self._measure_rounding(vectors, places)
             passed = self._sift(vectors.to(self.dtype), places)
         return [torch2xp(spans) for spans in passed]  # type: ignore[misc]
 
     def _sift(self, vectors: Tensor, places: list[Tensor]) -> list[Tensor]:
-        rounding = self.rounding or [0.0] * len(self.generations)
         limits = [
             -allowance - SAFETY * error
-            for allowance, error in zip(self.allowances, rounding, strict=True)
+            for allowance, error in zip(self.allowances, self.rounding, strict=True)
         ]
         nothing = torch.zeros((0, 2), dtype=torch.int32, device=self.device)
         passed = [[nothing] for _ in self.generations]
@@ -137,16 +138,12 @@ class Sieve:
             spans = F.normalize(spans, dim=1)
         return [F.linear(spans, *contrast) for contrast in self.contrasts]
 
-    def measure_rounding(self, vectors: Tensor, places: list[Tensor]) -> list[float]:
-        """Find how far off the leads of a sample of spans are, at most.
-
-        vectors (Tensor): (T, d2) Token vectors.
-        places (List[Tensor]): The first tokens of the candidates of each width.
-        RETURNS (List[float]): The largest error for each generation.
-        """
-        errors = [0.0] * len(self.generations)
+    def _measure_rounding(self, vectors: Tensor, places: list[Tensor]) -> None:
+        """See how far off the leads of some spans of each width are."""
+        self.network.eval()  # no dropout
+        share = -(-SAMPLE_SIZE // len(places))
         for width, starts in enumerate(places, 1):
-            sample = starts[:: max(1, len(starts) // SAMPLE_SIZE)]
+            sample = starts[:: max(1, len(starts) // share)]
             if not len(sample):
                 continue
             widths = torch.full_like(sample, width)
@@ -156,5 +153,6 @@ class Sieve:
             for i, leads in enumerate(self._get_leads(pooled, width)):
                 distances, _ = self.network.measure(projected, self.generations[i])
                 exact = distances[:, :1] - distances[:, 1:]
-                errors[i] = max(errors[i], float((exact - leads).abs().max()))
-        return errors
+                error = float((exact - leads).abs().max())
+                self.rounding[i] = max(self.rounding[i], error)
+            self.n_measured += len(sample)

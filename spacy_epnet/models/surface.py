@@ -117,8 +117,14 @@ def get_forms(docs: list[Doc]) -> Any:
     if not shapes:
         return numpy.zeros(0, dtype="int64")
     different, places = numpy.unique(numpy.concatenate(shapes), return_inverse=True)
-    strings = docs[0].vocab.strings
-    return numpy.asarray([get_form(strings, shape) for shape in different])[places]
+    stores = list({id(doc.vocab): doc.vocab.strings for doc in docs}.values())
+    forms = [get_form(_find_store(stores, shape), shape) for shape in different]
+    return numpy.asarray(forms)[places]
+
+
+def _find_store(stores: list[StringStore], shape: int) -> StringStore:
+    """The first of several stores, if docs are of several vocabs, that has a shape."""
+    return next((s for s in stores if shape in s), stores[0])  # type: ignore[operator]
 
 
 def get_form(strings: StringStore, shape: int) -> int:

@@ -75,10 +75,15 @@ class ListenedTokens:
                 continue
             begin = int(self.ends[i]) - len(lengths)
             inside = slice(max(0, start - begin), stop - begin)
+            states = data.model_output.last_hidden_state
+            if not lengths.any():
+                # Nothing is aligned, which some kinds of pooling can't take.
+                counts.append(numpy.ones_like(lengths[inside]))
+                pieces.append(xp.zeros((len(counts[-1]), states.shape[-1]), dtype="f"))
+                continue
             before = int(lengths[: inside.start].sum())
             counts.append(lengths[inside])
             rows = data.align.dataXd[before : before + int(counts[-1].sum())]
-            states = data.model_output.last_hidden_state
             pieces.append(states.reshape(-1, states.shape[-1])[rows])
         joined = xp.concatenate(pieces)
         if not len(joined):
