@@ -53,6 +53,13 @@ def main(
     sentences: Annotated[
         int, typer.Option(help="Sentences of each corpus that are recognised")
     ] = 2000,
+    race: Annotated[
+        bool,
+        typer.Option(
+            help="Recognise only with what has a goal, as always with "
+            "encoders after the first"
+        ),
+    ] = False,
     output: Annotated[
         Path | None,
         typer.Option(help="JSON file for the figures. Other tables in it stay"),
@@ -78,7 +85,9 @@ def main(
     for part in parts:
         with TemporaryDirectory() as folder:
             encoders = {path.name: str(path) for path in encoder}
-            setup = Setup(corpora, encoders, source, Path(folder), quick, sentences)
+            setup = Setup(
+                corpora, encoders, source, Path(folder), quick, sentences, race
+            )
             tables = PARTS[part](setup)
         for table in tables:
             table.show()

@@ -38,6 +38,7 @@ class Setup:
     folder (Path): A folder for pipelines made on the way.
     quick (bool): Whether to measure less, in minutes.
     sentences (int): Sentences of each corpus that are recognised.
+    race (bool): Whether only those recognise that have a goal.
     """
 
     corpora: Path
@@ -46,6 +47,7 @@ class Setup:
     folder: Path
     quick: bool
     sentences: int = 2000
+    race: bool = False
 
     @property
     def encoder(self) -> tuple[str, str]:
