@@ -8,6 +8,7 @@ from benchmarks.recognition import measure_recognition
 from benchmarks.report import HEADING, make_figures
 from benchmarks.setup import Setup
 from benchmarks.training import batch, measure_training
+from spacy_epnet.evaluation.results import to_markdown
 
 from .conftest import PEOPLE, PLACES, ROOT
 
@@ -75,6 +76,15 @@ def test_recognition_is_measured(setup, monkeypatch):
     }
 
 
+def test_a_race_is_among_those_with_a_goal(setup, monkeypatch):
+    monkeypatch.setattr("benchmarks.recognition.LONG", 300)
+    setup.race = True
+    tables = {table.title: table for table in measure_recognition(setup)}
+    assert len(tables) == 3
+    results = tables["recognition, tiny, wnut17"].results
+    assert list(results) == ["transformer", "epnet_ner", "spancat", "stock ner"]
+
+
 def test_training_is_measured(setup, monkeypatch):
     monkeypatch.setattr("benchmarks.training.PADDED", 60)
     (table,) = measure_training(setup)
@@ -95,3 +105,14 @@ def test_the_documentation_has_what_was_measured():
     assert not any(table["quick"] for table in tables)
     page = (ROOT / "docs" / "speed.md").read_text(encoding="utf8")
     assert page.partition(HEADING)[2] == f"\n{make_figures(figures)}"
+
+
+def test_the_readme_has_some_of_it():
+    figures = srsly.read_json(ROOT / "docs" / "speed.json")
+    readme = (ROOT / "README.md").read_text(encoding="utf8")
+    for part, title in (
+        ("recognition", "recognition, all-MiniLM-L6-v2, fewnerd_inter"),
+        ("training", "source training, all-MiniLM-L6-v2"),
+    ):
+        table = figures[part]["tables"][title]
+        assert to_markdown(table["header"], table["rows"]) in readme
