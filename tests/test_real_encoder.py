@@ -85,14 +85,14 @@ def test_batches_and_single_texts_are_recognised_alike(trained):
 def test_fast_paths_change_no_prediction(trained, corpus, monkeypatch):
     docs = [*DocBin().from_disk(corpus / "source-dev.spacy").get_docs(Vocab())]
     texts = [doc.text for doc in docs]
-    assert sum(map(len, docs)) > 3 * search.MAX_STARTS
+    assert sum(map(len, docs)) > search.MAX_STARTS
 
     def recognize(**settings):
         config = {f"components.transformer.model.{k}": v for k, v in settings.items()}
         return [get_ents(doc) for doc in spacy.load(trained, config=config).pipe(texts)]
 
     fast = recognize()
-    assert sum(map(len, fast)) > 100
+    assert sum(map(len, fast)) > 50
     assert recognize(max_pieces=10**9) == fast
     monkeypatch.setitem(search.find_winners.__kwdefaults__, "min_tokens_to_sift", 10**9)
     assert recognize() == fast
