@@ -8,7 +8,7 @@ assets` makes it. All figures are ratios, for which the contestants take turns.
 
 import platform
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated
@@ -28,7 +28,7 @@ from .setup import Setup, Table
 from .startup import measure_startup
 from .training import measure_training
 
-PARTS: dict[str, Callable[[Setup], list[Table]]] = {
+PARTS: dict[str, Callable[[Setup], Iterable[Table]]] = {
     "recognition": measure_recognition,
     "adapting": measure_adapting,
     "training": measure_training,
@@ -77,8 +77,9 @@ def main(
     missing = [path for path in folders if not path.is_dir()]
     if missing:
         advice = (
-            "Fetch encoders with: python -m spacy epnet encoder NAME. Train the source "
-            "pipeline with: python -m spacy project run train-source"
+            "Fetch corpora with: python -m spacy project assets. Fetch encoders with: "
+            "python -m spacy epnet encoder NAME. Train the source pipeline with: "
+            "python -m spacy project run train-source"
         )
         msg.fail(f"There is no folder {missing[0]}", advice, exits=1)
     warnings.filterwarnings("ignore")
@@ -88,15 +89,14 @@ def main(
             setup = Setup(
                 corpora, encoders, source, Path(folder), quick, sentences, race
             )
-            tables = PARTS[part](setup)
-        for table in tables:
-            table.show()
-        if output is not None:
-            save(output, part, tables, quick)
+            for table in PARTS[part](setup):
+                table.show()
+                if output is not None:
+                    save(output, part, table, quick)
 
 
-def save(path: Path, part: str, tables: list[Table], quick: bool) -> None:
-    """Put the tables of a part into the file, beside others."""
+def save(path: Path, part: str, table: Table, quick: bool) -> None:
+    """Put a table into the file, beside others."""
     figures = srsly.read_json(path) if path.exists() else {}
     machine = {
         "processor": platform.machine(),
@@ -104,17 +104,14 @@ def save(path: Path, part: str, tables: list[Table], quick: bool) -> None:
         "bfloat16": has_bfloat16(),
         "torch": torch.__version__,
     }
-    before = figures.get(part, {}).get("tables", {})
-    new = {
-        table.title: {
-            "quick": quick,
-            "header": table.header,
-            "rows": table.rows,
-            "results": table.results,
-        }
-        for table in tables
+    tables = figures.get(part, {}).get("tables", {})
+    tables[table.title] = {
+        "quick": quick,
+        "header": table.header,
+        "rows": table.rows,
+        "results": table.results,
     }
-    figures[part] = {"machine": machine, "tables": {**before, **new}}
+    figures[part] = {"machine": machine, "tables": tables}
     path.parent.mkdir(parents=True, exist_ok=True)
     srsly.write_json(path, figures)
 

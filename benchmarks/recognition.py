@@ -1,6 +1,7 @@
 """How fast texts are recognised."""
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -39,37 +40,25 @@ LONG = 10_000  # tokens
 TYPES = (5, 50, 500)
 
 
-def measure_recognition(setup: Setup) -> list[Table]:
+def measure_recognition(setup: Setup) -> Iterator[Table]:
     """Compare the recognisers, with each encoder on each kind of text."""
-    tables = []
-    train = setup.read("fewnerd_inter/train.txt", limit=160)
+    train = setup.read("fewnerd_inter/train.txt", limit=300)
     for encoder, path in setup.encoders.items():
         is_main = encoder == setup.encoder[0] and not setup.race
         names = [name for name in CONTESTANTS if is_main or name in RACE]
         nlps = {}
         for i, name in enumerate(names, 1):
             nlp = make_pipeline(path, **CONTESTANTS[name])
-            nlps[name] = train_briefly(nlp, train, updates=60 if is_main else 24)
+            nlps[name] = train_briefly(nlp, train)
             count_entities(nlp, make_docs(nlp.vocab, train))  # warms up
             setup.tell(f"{encoder}, preparing", len(names))(i)
-        size = nlps[ALONE].get_pipe(ALONE).model.get_dim("nO")  # type: ignore[attr-defined]
         for corpus, blocks in get_blocks(setup).items():
-            seconds = take_turns(
-                {name: partial(recognize, nlp) for name, nlp in nlps.items()},
-                blocks,
-                on_block=setup.tell(f"{encoder}, {corpus}", len(blocks)),
+            on_block = setup.tell(f"{encoder}, {corpus}", len(blocks))
+            yield measure_texts(
+                f"recognition, {encoder}, {corpus}", nlps, blocks, on_block
             )
-            words = sum(len(text) for block in blocks for text in block)
-            table = make_table(encoder, corpus, size, seconds, words)
-            for name, nlp in nlps.items():
-                # A recogniser that finds nothing would have little to do.
-                table.results[name]["entities_in_first_block"] = recognize(
-                    nlp, blocks[0]
-                )
-            tables.append(table)
         if is_main:
-            tables.append(measure_types(setup, encoder, nlps["epnet_ner"]))
-    return tables
+            yield measure_types(setup, encoder, nlps["epnet_ner"])
 
 
 def get_blocks(setup: Setup) -> dict[str, list[list[list[str]]]]:
@@ -91,8 +80,32 @@ def recognize(nlp: Language, texts: list[list[str]]) -> int:
     return count_entities(nlp, (Doc(nlp.vocab, words=words) for words in texts))
 
 
+def measure_texts(
+    title: str,
+    nlps: dict[str, Language],
+    blocks: list[list[list[str]]],
+    on_block: Callable[[int], object],
+) -> Table:
+    """Compare all pipelines on the same texts."""
+    # A recogniser that finds nothing would have little to do.
+    found: Counter[str] = Counter()
+
+    def run(name: str, texts: list[list[str]]) -> None:
+        found[name] += recognize(nlps[name], texts)
+
+    contestants = {name: partial(run, name) for name in nlps}
+    seconds = take_turns(contestants, blocks, on_block=on_block)
+    size = nlps[ALONE].get_pipe(ALONE).model.get_dim("nO")  # type: ignore[attr-defined]
+    words = sum(len(text) for block in blocks for text in block)
+    return make_table(title, size, words, seconds, found)
+
+
 def make_table(
-    encoder: str, corpus: str, size: int, seconds: dict[str, list[float]], words: int
+    title: str,
+    size: int,
+    words: int,
+    seconds: dict[str, list[float]],
+    found: Counter[str],
 ) -> Table:
     """Compare all with the transformer alone, and epnet_ner with all."""
     rows, results = [], {}
@@ -103,6 +116,7 @@ def make_table(
         result = {
             "words_per_second": words / sum(values),
             "seconds": values,
+            "entities": found[name],
             "against_transformer": compare(values, seconds[alone]),
             "epnet_ner_against": compare(seconds["epnet_ner"], values),
         }
@@ -119,7 +133,7 @@ def make_table(
             ]
         )
     header = ["", "words/s", "x transformer alone", "epnet_ner x this", "goal"]
-    return Table(f"recognition, {encoder}, {corpus}", header, rows, results)
+    return Table(title, header, rows, results)
 
 
 def measure_types(setup: Setup, encoder: str, nlp: Language) -> Table:

@@ -66,8 +66,8 @@ def test_recognition_is_measured(setup, monkeypatch):
     assert results["epnet_ner"]["epnet_ner_against"]["ratio"] == 1
     assert results["transformer"]["against_transformer"]["ratio"] == 1
     assert all(result["words_per_second"] > 0 for result in results.values())
-    assert results["epnet_ner"]["entities_in_first_block"] > 0
-    assert results["transformer"]["entities_in_first_block"] == 0
+    assert results["epnet_ner"]["entities"] > 0
+    assert results["transformer"]["entities"] == 0
     assert len(tables["recognition, tiny, long docs"].results["ner"]["seconds"]) == 2
     assert set(tables["number of types, tiny"].results) == {
         "5 types",
