@@ -1,10 +1,12 @@
 """Write what was measured into the documentation.
 
-    python -m benchmarks.report docs/speed.json docs/speed.md
+    python -m benchmarks.report docs/speed.json docs/speed.md README.md
 
-The page's text stays, and all after its heading "Figures" is written anew.
+All after a page's heading "Figures" is written anew, and each table that has its title
+in a comment above it. The rest stays.
 """
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ import typer
 from spacy_epnet.evaluation.results import to_markdown
 
 HEADING = "## Figures\n"
+TITLED_TABLE = re.compile(r"(?<=<!-- )(.+?)( -->\n\n)(?:\|.*\n)+")
 
 
 def make_figures(parts: dict[str, Any]) -> str:
@@ -32,11 +35,26 @@ def make_figures(parts: dict[str, Any]) -> str:
     return "\n\n".join(tables) + "\n"
 
 
-def main(figures: Path, page: Path) -> None:
-    """Write the figures into the page."""
-    text, _, _ = page.read_text(encoding="utf8").partition(HEADING)
-    tables = make_figures(srsly.read_json(figures))
-    page.write_text(f"{text}{HEADING}\n{tables}", encoding="utf8")
+def fill(text: str, parts: dict[str, Any]) -> str:
+    """Write the figures into the text of a page."""
+    tables = {
+        title: to_markdown(table["header"], table["rows"])
+        for part in parts.values()
+        for title, table in part["tables"].items()
+    }
+    text = TITLED_TABLE.sub(
+        lambda match: f"{match[1]}{match[2]}{tables[match[1]]}\n", text
+    )
+    before, heading, _ = text.partition(HEADING)
+    return f"{before}{heading}\n{make_figures(parts)}" if heading else text
+
+
+def main(figures: Path, pages: list[Path]) -> None:
+    """Write the figures into pages."""
+    parts = srsly.read_json(figures)
+    for page in pages:
+        text = fill(page.read_text(encoding="utf8"), parts)
+        page.write_text(text, encoding="utf8")
 
 
 if __name__ == "__main__":
