@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import cycle, islice
 from typing import Any
 
 from spacy.language import Language
@@ -66,8 +67,9 @@ def get_blocks(setup: Setup) -> dict[str, list[list[list[str]]]]:
     blocks = {}
     for corpus in ("wnut17", "fewnerd_inter"):
         limit = 512 if setup.quick else setup.sentences
-        sentences = setup.read(f"{corpus}/test.txt", limit=limit)
-        words = [sentence.words for sentence in sentences]
+        sentences = setup.read(f"{corpus}/test.txt")
+        # A small corpus is read again from its beginning.
+        words = [sentence.words for sentence in islice(cycle(sentences), limit)]
         blocks[corpus] = [words[i : i + BLOCK] for i in range(0, len(words), BLOCK)]
     sentences = setup.read("fewnerd_inter/test.txt")
     tokens = make_long_text(sentences, LONG * (2 if setup.quick or setup.race else 3))

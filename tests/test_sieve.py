@@ -2,10 +2,10 @@
 
 import numpy
 import pytest
+import spacy
 import torch
 from scipy.special import logsumexp
 from spacy.tokens import Doc
-from spacy.vocab import Vocab
 from thinc.api import Model, NumpyOps
 
 from spacy_epnet.models import sieve as sieve_module
@@ -15,6 +15,7 @@ from spacy_epnet.search import find_winners
 from spacy_epnet.spans import get_layout, list_starts, make_spans
 
 OPS = NumpyOps()
+VOCAB = spacy.blank("en").vocab  # knows which tokens are space
 TOKEN_WIDTH = 24
 PRECISIONS = [torch.float32, torch.bfloat16]
 
@@ -29,7 +30,7 @@ def dtype(request, monkeypatch):
 def batch():
     rng = numpy.random.default_rng(0)
     words = [str(i) if i % 11 else " " for i in range(900)]
-    docs = [Doc(Vocab(), words=words[:n]) for n in (1, 3, 700, 0, 40, 12, 300)]
+    docs = [Doc(VOCAB, words=words[:n]) for n in (1, 3, 700, 0, 40, 12, 300)]
     tokens = rng.normal(size=(sum(map(len, docs)), TOKEN_WIDTH)).astype("f")
     return tokens, get_layout(docs, ops=OPS)
 
@@ -96,6 +97,12 @@ def test_sifting_changes_no_prediction(batch, settings, model):
         scores = [[w[3:] for w in sorted(part)] for part in (one, other)]
         if scores[0]:
             numpy.testing.assert_allclose(*scores, rtol=1e-4, atol=1e-5)
+
+
+def test_there_may_be_nothing_to_sift():
+    docs = [Doc(VOCAB, words=[" "] * 300)]
+    batch = OPS.alloc2f(300, TOKEN_WIDTH), get_layout(docs, ops=OPS)
+    assert search(make_head(), batch, [[0, 1], [0, 2]], sifts=True) == [[], []]
 
 
 def test_what_cannot_be_an_entity_is_sorted_out(batch, dtype):

@@ -30,6 +30,10 @@ from .precision import get_fastest_dtype
 SAMPLE_SIZE = 256
 SAFETY = 8.0
 
+# Rows of a matrix product. To prepare for a new number of them takes a third as long as
+# the product itself, so it is always the same.
+BLOCK_SIZE = 512
+
 
 class Sieve:
     """Lets the spans pass that can be entities.
@@ -114,22 +118,38 @@ class Sieve:
             -allowance - SAFETY * error
             for allowance, error in zip(self.allowances, self.rounding, strict=True)
         ]
-        nothing = torch.zeros((0, 2), dtype=torch.int32, device=self.device)
-        passed = [[nothing] for _ in self.generations]
-        pooled = vectors
-        for width, starts in enumerate(places, 1):
-            if width > 1:
-                pooled = torch.maximum(pooled[:-1], vectors[width - 1 :])
-            for found, leads, limit in zip(
-                passed, self._get_leads(pooled[starts], width), limits, strict=True
-            ):
-                chosen = starts[leads.amax(dim=1) > limit].int()
-                found.append(F.pad(chosen[:, None], (0, 1), value=width))
-        return [torch.cat(found) for found in passed]
+        pooled, widths = self._pool(vectors, places)
+        spans = torch.stack([torch.cat(places), widths], dim=1).int()
+        found = zip(self._get_leads(pooled, widths), limits, strict=True)
+        return [spans[leads.amax(dim=1) > limit] for leads, limit in found]
 
-    def _get_leads(self, pooled: Tensor, width: int) -> list[Tensor]:
+    def _pool(self, vectors: Tensor, places: list[Tensor]) -> tuple[Tensor, Tensor]:
+        """Pool the candidates of all widths, and tell how wide each is."""
+        counts = torch.tensor([len(starts) for starts in places])
+        widths = torch.arange(1, len(places) + 1).repeat_interleave(counts)
+        pooled = vectors.new_empty((len(widths), vectors.shape[1]))
+        parts = pooled.split(counts.tolist())
+        maxima = vectors
+        for i, (starts, part) in enumerate(zip(places, parts, strict=True)):
+            if i:
+                maxima = torch.maximum(maxima[:-1], vectors[i:])
+            torch.index_select(maxima, 0, starts, out=part)
+        return pooled, widths.to(self.device)
+
+    def _get_leads(self, pooled: Tensor, widths: Tensor) -> list[Tensor]:
         """By how much each type of a generation is nearer to spans than None."""
-        spans = F.linear(pooled, self.first, self.width_biases[width - 1])
+        blocks = [
+            self._get_leads_in_block(
+                pooled[i : i + BLOCK_SIZE], widths[i : i + BLOCK_SIZE]
+            )
+            for i in range(0, max(1, len(pooled)), BLOCK_SIZE)
+        ]
+        return [torch.cat(parts)[: len(pooled)] for parts in zip(*blocks, strict=True)]
+
+    def _get_leads_in_block(self, pooled: Tensor, widths: Tensor) -> list[Tensor]:
+        filling = (0, 0, 0, BLOCK_SIZE - len(pooled))
+        biases = F.pad(self.width_biases[widths - 1], filling)
+        spans = torch.addmm(biases, F.pad(pooled, filling), self.first.T)
         for weight, bias in self.others:
             spans = F.linear(spans.relu_(), weight, bias)
         if self.folds:
@@ -142,17 +162,14 @@ class Sieve:
         """See how far off the leads of some spans of each width are."""
         self.network.eval()  # no dropout
         share = -(-SAMPLE_SIZE // len(places))
-        for width, starts in enumerate(places, 1):
-            sample = starts[:: max(1, len(starts) // share)]
-            if not len(sample):
-                continue
-            widths = torch.full_like(sample, width)
-            embedded = self.network.embed(vectors, sample, widths)
-            projected = self.network.project(embedded)
-            pooled = embedded[:, : vectors.shape[1]].to(self.dtype)
-            for i, leads in enumerate(self._get_leads(pooled, width)):
-                distances, _ = self.network.measure(projected, self.generations[i])
-                exact = distances[:, :1] - distances[:, 1:]
-                error = float((exact - leads).abs().max())
-                self.rounding[i] = max(self.rounding[i], error)
-            self.n_measured += len(sample)
+        samples = [starts[:: max(1, len(starts) // share)] for starts in places]
+        pooled, widths = self._pool(vectors.to(self.dtype), samples)
+        projected = self.network.project(
+            self.network.embed(vectors, torch.cat(samples), widths)
+        )
+        for i, leads in enumerate(self._get_leads(pooled, widths)):
+            distances, _ = self.network.measure(projected, self.generations[i])
+            exact = distances[:, :1] - distances[:, 1:]
+            errors = (exact - leads).abs()
+            self.rounding[i] = max([self.rounding[i], *errors.amax(dim=1).tolist()])
+        self.n_measured += len(projected)
