@@ -128,7 +128,7 @@ def train_briefly(
     nlp: Language, sentences: list[Sentence], *, updates: int = 60, size: int = 20
 ) -> Language:
     """Initialize a pipeline and train its recogniser over the frozen transformer, so
-    that it finds about as much as a trained one does.
+    that it finds something. How much that is differs, see "entities" in the results.
 
     nlp (Language): The pipeline.
     sentences (List[Sentence]): What to learn from.
