@@ -46,7 +46,8 @@ def overrides(tiny_encoder, corpus):
         "components.epnet_ner.model.learn_rate_scale": 1.0,
         "training.max_steps": 60,
         "training.eval_frequency": 30,
-        "training.optimizer.learn_rate": 0.01,
+        "training.optimizer.learn_rate.initial_rate": 0.01,
+        "training.optimizer.learn_rate.warmup_steps": 1,
     }
     return [f"--{key}={value}" for key, value in settings.items()]
 
