@@ -58,6 +58,7 @@ def trained(minilm, corpus, tmp_path_factory):
         "components.epnet_ner.model.learn_rate_scale": 5.0,
         "training.optimizer.learn_rate.initial_rate": 0.0002,
         "training.optimizer.learn_rate.warmup_steps": 10,
+        "training.optimizer.learn_rate.total_steps": 160,
     }
     spacy_train(SOURCE_CONFIG, output, overrides=overrides)
     return output / "model-last"
