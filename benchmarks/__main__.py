@@ -50,16 +50,6 @@ def main(
         str, typer.Option(help="What to measure, with commas between")
     ] = ",".join(PARTS),
     quick: Annotated[bool, typer.Option(help="Measure less, in minutes")] = False,
-    sentences: Annotated[
-        int, typer.Option(help="Sentences of each corpus that are recognised")
-    ] = 2000,
-    race: Annotated[
-        bool,
-        typer.Option(
-            help="Recognise only with what has a goal, as always with "
-            "encoders after the first"
-        ),
-    ] = False,
     output: Annotated[
         Path | None,
         typer.Option(help="JSON file for the figures. Other tables in it stay"),
@@ -86,9 +76,7 @@ def main(
     for part in parts:
         with TemporaryDirectory() as folder:
             encoders = {path.name: str(path) for path in encoder}
-            setup = Setup(
-                corpora, encoders, source, Path(folder), quick, sentences, race
-            )
+            setup = Setup(corpora, encoders, source, Path(folder), quick)
             for table in PARTS[part](setup):
                 table.show()
                 if output is not None:

@@ -45,7 +45,7 @@ def measure_recognition(setup: Setup) -> Iterator[Table]:
     """Compare the recognisers, with each encoder on each kind of text."""
     train = setup.read("fewnerd_inter/train.txt", limit=300)
     for encoder, path in setup.encoders.items():
-        is_main = encoder == setup.encoder[0] and not setup.race
+        is_main = encoder == setup.encoder[0]
         names = [name for name in CONTESTANTS if is_main or name in RACE]
         nlps = {}
         for i, name in enumerate(names, 1):
@@ -66,13 +66,13 @@ def get_blocks(setup: Setup) -> dict[str, list[list[list[str]]]]:
     """The words of the texts in each block."""
     blocks = {}
     for corpus in ("wnut17", "fewnerd_inter"):
-        limit = 512 if setup.quick else setup.sentences
+        limit = 512 if setup.quick else 2000
         sentences = setup.read(f"{corpus}/test.txt")
         # A small corpus is read again from its beginning.
         words = [sentence.words for sentence in islice(cycle(sentences), limit)]
         blocks[corpus] = [words[i : i + BLOCK] for i in range(0, len(words), BLOCK)]
     sentences = setup.read("fewnerd_inter/test.txt")
-    tokens = make_long_text(sentences, LONG * (2 if setup.quick or setup.race else 3))
+    tokens = make_long_text(sentences, LONG * (2 if setup.quick else 3))
     blocks["long docs"] = [[tokens[i : i + LONG]] for i in range(0, len(tokens), LONG)]
     return blocks
 

@@ -37,8 +37,6 @@ class Setup:
     source (Path): A trained source pipeline over the first of them.
     folder (Path): A folder for pipelines made on the way.
     quick (bool): Whether to measure less, in minutes.
-    sentences (int): Sentences of each corpus that are recognised.
-    race (bool): Whether only those recognise that have a goal.
     """
 
     corpora: Path
@@ -46,8 +44,6 @@ class Setup:
     source: Path
     folder: Path
     quick: bool
-    sentences: int = 2000
-    race: bool = False
 
     @property
     def encoder(self) -> tuple[str, str]:
