@@ -1,18 +1,26 @@
 """Few-shot named entity recognition for spaCy with EP-Net."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .adaptation import AdaptReport, AdaptSettings, adapt, make_settings
+    from .adapting import AdaptReport, adapt
+    from .evaluation.explanation import explain
+    from .recognizers.base import FewShotRecognizer
 
 __version__ = "0.1.0"
-__all__ = ["AdaptReport", "AdaptSettings", "adapt", "make_settings"]
+__all__ = ["AdaptReport", "FewShotRecognizer", "adapt", "explain"]
+
+PLACES = {
+    "AdaptReport": ".adapting",
+    "FewShotRecognizer": ".recognizers.base",
+    "adapt": ".adapting",
+    "explain": ".evaluation.explanation",
+}
 
 
 def __getattr__(name: str) -> Any:
     # spaCy imports this package at every start, so it must not import much itself.
-    if name in __all__:
-        from . import adaptation
-
-        return getattr(adaptation, name)
+    if name in PLACES:
+        return getattr(import_module(PLACES[name], __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

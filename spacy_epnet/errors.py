@@ -70,7 +70,7 @@ class Errors(metaclass=ErrorsWithCodes):
     )
     EP019 = "'{name}' has no label '{label}'. It has: {labels}."
     EP020 = (
-        "There are no such settings of an adaptation: {unknown}. There are: {known}."
+        "There are no such settings: {unknown}. There are: {known}."
     )
     EP021 = (
         "Can't read an example: {item}. Expected an Example, an annotated Doc, or a "
@@ -86,11 +86,6 @@ class Errors(metaclass=ErrorsWithCodes):
     EP025 = (
         "All types of the support set are known already: {labels}. There is nothing "
         "to extend '{name}' with. To learn them anew, adapt with labels='replace'."
-    )
-    EP026 = (
-        "Can't train layers of the encoder: '{name}' doesn't listen to a transformer "
-        "of the pipeline, or it isn't clear what its layers are. Set "
-        "adapt.encoder_layers to 0."
     )
     EP027 = (
         "The file '{path}' is there, but it has no results of a benchmark. Choose "
@@ -169,9 +164,8 @@ class SupportError(ValueError):
 class Warnings(metaclass=ErrorsWithCodes):
     WP001 = (
         "'{name}' can't predict {count} of the {total} annotated entities "
-        "({percent:.1f} %), because they are longer than max_width = {max_width} "
-        "tokens, or begin or end in whitespace. They are trained on, and count as "
-        "misses when scored."
+        "({percent:.1f} %), because they are {limits}. They are trained on, and "
+        "count as misses when scored."
     )
     WP002 = (
         "{count} of the {total} annotated entities ({percent:.1f} %) don't line up "

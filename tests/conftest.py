@@ -8,7 +8,7 @@ from spacy.training import Example
 from spacy.util import fix_random_seed, load_config, load_model_from_config
 from spacy.vocab import Vocab
 
-from spacy_epnet.corpora.convert import convert
+from spacy_epnet.corpora.conversion import convert
 
 ROOT = Path(__file__).parent.parent
 SOURCE_CONFIG = ROOT / "configs" / "source.cfg"

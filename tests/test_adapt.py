@@ -10,8 +10,8 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 import spacy_epnet
-from spacy_epnet.adaptation import adapt, make_settings
-from spacy_epnet.adaptation.pipelines import find_recognizer, run_upstream
+from spacy_epnet.adapting import adapt, make_settings
+from spacy_epnet.pipelines import find_recognizer, run_upstream
 
 from .conftest import get_ents
 

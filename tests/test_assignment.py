@@ -1,8 +1,8 @@
 import numpy
 import pytest
 
-from spacy_epnet.adaptation import adapt
-from spacy_epnet.adaptation.assignment import (
+from spacy_epnet.adapting import adapt
+from spacy_epnet.recognizers.epnet.assignment import (
     deal_rows,
     get_cosines,
     get_distances,

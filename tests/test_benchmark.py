@@ -8,10 +8,10 @@ import srsly
 from spacy.tokens import DocBin
 from typer.testing import CliRunner
 
-from spacy_epnet.adaptation import adapt
+from spacy_epnet.adapting import adapt
 from spacy_epnet.cli import epnet_cli
 from spacy_epnet.corpora.sampling import Corpus
-from spacy_epnet.evaluation.protocol import Benchmark, Profile, make_targets
+from spacy_epnet.evaluation.benchmark import Benchmark, Profile, make_targets
 from spacy_epnet.evaluation.results import Results
 
 QUICK = {"lr": 0.01, "max_steps": 10, "average": 0}

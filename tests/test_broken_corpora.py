@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from spacy_epnet.corpora.convert import convert
+from spacy_epnet.corpora.conversion import convert
 from spacy_epnet.errors import CorpusError
 
 from .conftest import ROWS

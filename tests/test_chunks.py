@@ -9,8 +9,8 @@ from spacy_transformers.span_getters import configure_strided_spans
 from thinc.api import SGD
 from transformers.file_utils import ModelOutput
 
-from spacy_epnet.models.chunks import get_lengths, put, split_by_length
-from spacy_epnet.models.transformer import build_transformer_model
+from spacy_epnet.encoder.chunks import get_lengths, put, split_by_length
+from spacy_epnet.encoder.transformer import build_transformer_model
 
 WORDS = ["Ada", "lives", "in", "a", "house", "near", "Paris", "!"]
 

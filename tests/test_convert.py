@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 
 import spacy_epnet.cli
 from spacy_epnet.corpora import files as corpus_files
-from spacy_epnet.corpora.convert import convert
-from spacy_epnet.corpora.documents import META_KEY
+from spacy_epnet.corpora.conversion import convert
+from spacy_epnet.corpora.reading import META_KEY
 from spacy_epnet.corpora.surgery import TypeSurgery, read_groups, resolve_types
 from spacy_epnet.errors import CorpusError
 

@@ -2,28 +2,26 @@ import numpy
 import pytest
 from thinc.api import NumpyOps
 
-from spacy_epnet.decoding import Winner, drop_overlaps, get_winners
+from spacy_epnet.recognizers.epnet.decoding import (
+    Winner,
+    drop_overlaps,
+    get_winners,
+    make_prefer_near,
+    make_prefer_probable,
+)
 
 OPS = NumpyOps()
 
 
 def make_winner(start, end, *, distance=1.0, probability=0.5):
-    return Winner(start, end, 1, distance, probability, probability)
+    return Winner(start, end, 1, distance, probability)
 
 
-def find(spans, distances, *, decision="nearest", none_bias=0.0, threshold=0.0):
-    return get_winners(
-        spans,
-        distances,
-        decision=decision,
-        none_bias=none_bias,
-        threshold=threshold,
-        ops=OPS,
-    )
+def find(spans, distances, *, threshold=0.0):
+    return get_winners(spans, distances, threshold=threshold, ops=OPS)
 
 
-def by_probability(winner):
-    return winner.probability
+by_probability = make_prefer_probable()
 
 
 def test_winners_are_spans_nearest_to_a_type():
@@ -47,30 +45,11 @@ def test_winners_reach_the_threshold():
     assert find(spans, distances[:, :1]) == []
 
 
-def test_types_can_beat_none_together():
-    spans = OPS.asarray2i([[0, 1], [3, 2]])
-    distances = OPS.asarray2f([[1.0, 1.2, 1.3], [1.0, 1.2, 9.0]])
-    assert find(spans, distances) == []
-    (winner,) = find(spans, distances, decision="any")
-    assert (winner.start, winner.end, winner.column) == (0, 1, 1)
-    likelihoods = numpy.exp(-distances[0]) / numpy.exp(-distances[0]).sum()
-    assert winner.probability == pytest.approx(likelihoods[1])
-    assert winner.certainty == pytest.approx(likelihoods[1:].sum())
-
-
-def test_a_bias_moves_none_away_or_nearer():
-    spans = OPS.asarray2i([[0, 1], [3, 2]])
-    distances = OPS.asarray2f([[1.0, 1.2, 1.3], [1.0, 0.5, 9.0]])
-    assert len(find(spans, distances, none_bias=0.5)) == 2
-    assert len(find(spans, distances)) == 1
-    assert find(spans, distances, none_bias=-0.6) == []
-
-
 def test_a_far_none_does_not_overflow():
     spans = OPS.asarray2i([[0, 1], [0, 2]])
     distances = OPS.asarray2f([[1e4, 0.0, 1.0], [0.0, 1e4, 1e4]])
-    (winner,) = find(spans, distances, decision="any")
-    assert winner.certainty == 1
+    (winner,) = find(spans, distances)
+    assert winner.probability == pytest.approx(1 / (1 + numpy.exp(-1)))
 
 
 def test_the_best_span_wins_and_the_rest_goes_on():
@@ -82,6 +61,13 @@ def test_the_best_span_wins_and_the_rest_goes_on():
     ]
     kept = drop_overlaps(chain, by_probability)
     assert [(w.start, w.end) for w in kept] == [(1, 4), (5, 7)]
+
+
+def test_what_is_better_can_be_chosen():
+    near = make_winner(0, 2, distance=0.5, probability=0.6)
+    probable = make_winner(1, 3, distance=0.9, probability=0.8)
+    assert drop_overlaps([near, probable], make_prefer_near()) == [near]
+    assert drop_overlaps([near, probable], make_prefer_probable()) == [probable]
 
 
 def test_of_equals_the_longer_wins_then_the_earlier():

@@ -2,7 +2,7 @@
 
 import srsly
 
-from spacy_epnet.adaptation.settings import read_profiles
+from spacy_epnet.recognizers.settings import read_profiles
 from spacy_epnet.evaluation.results import Results, to_markdown
 
 from .conftest import ROOT

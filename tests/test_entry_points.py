@@ -9,7 +9,7 @@ import spacy
 from spacy import registry
 from spacy.util import load_config, load_model_from_config
 
-from spacy_epnet.adaptation import make_settings
+from spacy_epnet.adapting import make_settings
 
 from .conftest import ROOT, SOURCE_CONFIG
 

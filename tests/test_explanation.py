@@ -1,7 +1,7 @@
 import pytest
 
-from spacy_epnet.adaptation import adapt
-from spacy_epnet.explanation import explain
+from spacy_epnet.adapting import adapt
+from spacy_epnet.evaluation.explanation import explain
 
 from .test_adapt import FAST, SUPPORT
 

@@ -5,8 +5,14 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from thinc.api import NumpyOps
 
-from spacy_epnet.gold import get_span_pool, read_gold, sample_nones, take_per_group
-from spacy_epnet.spans import get_candidates, get_layout
+from spacy_epnet.recognizers.epnet.candidates import get_candidates
+from spacy_epnet.recognizers.epnet.pool import (
+    get_span_pool,
+    sample_nones,
+    take_per_group,
+)
+from spacy_epnet.recognizers.gold import find_sent_starts, read_gold
+from spacy_epnet.recognizers.layout import get_layout
 
 OPS = NumpyOps()
 RNG = numpy.random.default_rng(0)
@@ -53,6 +59,28 @@ def test_none_spans_are_sampled_per_sentence_without_replacement():
     sentences = make_example("a b c d e f")
     sentences.predicted[3].is_sent_start = True
     assert len(get_spans([sentences], none_samples=4)) == 4 + 4
+
+
+def test_sentences_that_only_the_reference_marks_count_too():
+    eg = make_example("a b c d e f", [(0, 2, "A")])
+    eg.reference[3].is_sent_start = True
+    for i in (1, 2, 4, 5):
+        eg.reference[i].is_sent_start = False
+    assert find_sent_starts(eg).tolist() == [True, False, False, True, False, False]
+    # A None span may cross the border, and is of the sentence in which it begins.
+    assert len(get_spans([eg], none_samples=4)) == 1 + 4 + 4
+    other = make_example("a b - c d", reference="a b- c d")
+    other.reference[2].is_sent_start = True
+    for i in (1, 3):
+        other.reference[i].is_sent_start = False
+    assert find_sent_starts(other).tolist() == [True, False, False, True, False]
+
+
+def test_sentences_that_nothing_marks_end_with_their_punctuation():
+    eg = make_example("a b c . d e f .", [(0, 2, "A")])
+    starts = find_sent_starts(eg)
+    assert starts.nonzero()[0].tolist() == [0, 4]
+    assert len(get_spans([eg], none_samples=4)) == 1 + 4 + 4
 
 
 def test_a_share_of_the_none_spans_overlaps_an_entity():

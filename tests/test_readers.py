@@ -6,9 +6,9 @@ import pytest
 from spacy.tokens import Doc, DocBin, Span
 from spacy.vocab import Vocab
 
-from spacy_epnet.corpora.convert import convert
+from spacy_epnet.corpora.conversion import convert
 from spacy_epnet.corpora.docs import OVERLAPPING, UNALIGNED
-from spacy_epnet.corpora.documents import META_KEY
+from spacy_epnet.corpora.reading import META_KEY
 from spacy_epnet.corpora.formats import detect_format
 from spacy_epnet.corpora.readers.json_lines import REJECTED, SEVERAL_LABELS
 from spacy_epnet.corpora.surgery import TypeSurgery

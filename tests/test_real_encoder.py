@@ -9,10 +9,11 @@ from spacy.tokens import DocBin
 from spacy.vocab import Vocab
 from typer.testing import CliRunner
 
-from spacy_epnet import adapt, search
+from spacy_epnet import adapt
+from spacy_epnet.recognizers.epnet import search
 from spacy_epnet.cli import epnet_cli
 from spacy_epnet.corpora.sampling import Corpus, sample_greedily
-from spacy_epnet.encoders import MINILM, fetch_encoder
+from spacy_epnet.encoder.download import MINILM, fetch_encoder
 
 from .conftest import ROOT, SOURCE_CONFIG, get_ents
 

@@ -8,11 +8,12 @@ from scipy.special import logsumexp
 from spacy.tokens import Doc
 from thinc.api import Model, NumpyOps
 
-from spacy_epnet.models import sieve as sieve_module
-from spacy_epnet.models.epnet import build_epnet_model
-from spacy_epnet.models.sieve import Sieve
-from spacy_epnet.search import find_winners
-from spacy_epnet.spans import get_layout, list_starts, make_spans
+from spacy_epnet.recognizers.epnet import sieve as sieve_module
+from spacy_epnet.recognizers.epnet.model import build_epnet_model
+from spacy_epnet.recognizers.epnet.sieve import Sieve
+from spacy_epnet.recognizers.epnet.search import find_winners
+from spacy_epnet.recognizers.epnet.candidates import list_starts, make_spans
+from spacy_epnet.recognizers.layout import get_layout
 
 OPS = NumpyOps()
 VOCAB = spacy.blank("en").vocab  # knows which tokens are space
@@ -173,7 +174,7 @@ def test_recognisers_without_labels_find_nothing(batch):
 def test_pipelines_predict_the_same_with_and_without_sifting(
     trained, references, monkeypatch
 ):
-    from spacy_epnet import search
+    from spacy_epnet.recognizers.epnet import search
 
     texts = [doc.text for doc in references] * 3
     assert sum(map(len, references)) * 3 > search.MIN_TOKENS_TO_SIFT

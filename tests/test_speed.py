@@ -3,11 +3,11 @@
 import pytest
 import srsly
 
-from benchmarks.measuring import compare, judge, take_turns
-from benchmarks.recognition import measure_recognition
-from benchmarks.report import HEADING, fill, make_figures
-from benchmarks.setup import Setup
-from benchmarks.training import batch, measure_training
+from measurements.measuring import compare, judge, take_turns
+from measurements.recognition import measure_recognition
+from measurements.tables import HEADING, fill, make_figures
+from measurements.setup import Setup
+from measurements.training import batch, measure_training
 from spacy_epnet.evaluation.results import to_markdown
 
 from .conftest import PEOPLE, PLACES, ROOT
@@ -58,7 +58,7 @@ def setup(tiny_encoder, tmp_path):
 
 
 def test_recognition_is_measured(setup, monkeypatch):
-    monkeypatch.setattr("benchmarks.recognition.LONG", 300)
+    monkeypatch.setattr("measurements.recognition.LONG", 300)
     tables = {table.title: table for table in measure_recognition(setup)}
     assert len(tables) == 4
     results = tables["recognition, tiny, fewnerd_inter"].results
@@ -77,7 +77,7 @@ def test_recognition_is_measured(setup, monkeypatch):
 
 
 def test_other_encoders_are_only_for_those_with_a_goal(setup, monkeypatch):
-    monkeypatch.setattr("benchmarks.recognition.LONG", 300)
+    monkeypatch.setattr("measurements.recognition.LONG", 300)
     setup.encoders["other"] = setup.encoders["tiny"]
     tables = {table.title: table for table in measure_recognition(setup)}
     assert len([title for title in tables if "other" in title]) == 3
@@ -86,7 +86,7 @@ def test_other_encoders_are_only_for_those_with_a_goal(setup, monkeypatch):
 
 
 def test_training_is_measured(setup, monkeypatch):
-    monkeypatch.setattr("benchmarks.training.PADDED", 60)
+    monkeypatch.setattr("measurements.training.PADDED", 60)
     (table,) = measure_training(setup)
     assert {row[0] for row in table.rows} >= {"epnet_ner", "ner", "spancat"}
     assert table.results["ner"]["against_ner"]["ratio"] == 1

@@ -7,8 +7,8 @@ import spacy
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from spacy_epnet.adaptation import adapt
-from spacy_epnet.adaptation.support import read_support
+from spacy_epnet.adapting import adapt
+from spacy_epnet.adapting.support import read_support
 from spacy_epnet.errors import SupportError
 
 NLP = spacy.blank("en")

@@ -4,7 +4,7 @@ import spacy
 from spacy.tokens import Doc
 from thinc.api import Model
 
-from spacy_epnet.models.surface import (
+from spacy_epnet.encoder.surface import (
     FORMS,
     WIDTH,
     build_surface_tok2vec,

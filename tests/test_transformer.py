@@ -6,8 +6,8 @@ from spacy.vocab import Vocab
 from spacy_transformers.span_getters import get_doc_spans
 from thinc.api import SGD, get_torch_default_device
 
-from spacy_epnet.models import encoder_shim, precision
-from spacy_epnet.models.transformer import build_transformer_model
+from spacy_epnet.encoder import precision, shim
+from spacy_epnet.encoder.transformer import build_transformer_model
 
 
 def make_model(name, **settings):
@@ -32,9 +32,9 @@ def test_mixed_precision_trains_in_bfloat16_and_predicts_in_float32(
     layer = model.transformer.encoder.layer[0].intermediate.dense
     layer.register_forward_hook(lambda *args: seen.append(args[-1].dtype))
 
-    monkeypatch.setattr(encoder_shim, "has_bfloat16", lambda: True)
+    monkeypatch.setattr(shim, "has_bfloat16", lambda: True)
     half, backprop = model.begin_update(docs)
-    monkeypatch.setattr(encoder_shim, "has_bfloat16", lambda: False)
+    monkeypatch.setattr(shim, "has_bfloat16", lambda: False)
     full, _ = model.begin_update(docs)
     predicted = model.predict(docs)
     assert seen == [torch.bfloat16, torch.float32, torch.float32]
@@ -132,7 +132,7 @@ def test_a_cpu_is_used_as_one_even_if_there_is_cuda(tiny_encoder, monkeypatch):
 
 @pytest.mark.parametrize("bfloat16", [True, False])
 def test_settings_reach_the_encoder(tiny_encoder, docs, monkeypatch, bfloat16):
-    monkeypatch.setattr(encoder_shim, "has_bfloat16", lambda: bfloat16)
+    monkeypatch.setattr(shim, "has_bfloat16", lambda: bfloat16)
     model = build_transformer_model(
         str(tiny_encoder),
         get_doc_spans,

@@ -8,14 +8,15 @@ import typer
 from spacy.cli._util import import_code, parse_config_overrides, setup_gpu
 from spacy.language import Language
 from spacy.tokens import Doc
-from spacy.util import load_config
+from spacy.util import dot_to_dict, load_config
 from tqdm import tqdm
 from wasabi import msg
 
-from ..corpora.convert import convert
+from ..corpora.conversion import convert
 from ..corpora.files import write_whole
 from ..corpora.sampling import Corpus
 from ..errors import Errors, SupportError
+from ..recognizers.settings import merge
 from ._app import epnet_cli
 from .options import (
     WITH_SETTINGS,
@@ -72,7 +73,7 @@ def adapt_cli(
 
     Example: spacy epnet adapt my_source tagged.iob adapted --adapt.max_steps 80
     """
-    from ..adaptation import adapt
+    from ..adapting import adapt
 
     import_code(code)
     setup_gpu(use_gpu, silent=True)
@@ -126,6 +127,7 @@ def read_settings(
     args (List[str]): The options.
     RETURNS (Tuple[str, Dict[str, Any]]): The profile, and the settings that differ.
     """
+    args = list(args)
     names = [arg.removeprefix("--") for arg in args if arg.startswith("--")]
     strange = [name for name in names if not name.startswith(f"{SECTION}.")]
     if strange:
@@ -137,8 +139,9 @@ def read_settings(
         if SECTION not in sections:
             raise ValueError(Errors.EP032.format(path=config))
         settings = dict(sections[SECTION])
-    overrides = parse_config_overrides(args)
-    settings |= {key.partition(".")[2]: value for key, value in overrides.items()}
+    # What SPACY_CONFIG_OVERRIDES says is about the configs of trainings.
+    overrides = dot_to_dict(parse_config_overrides(args, env_var=None))
+    settings = merge(settings, overrides.get(SECTION, {}))
     chosen = settings.pop("profile", "default")
     return profile or chosen, settings
 
@@ -161,26 +164,18 @@ def read_examples(support: Path, nlp: Language) -> list[Doc]:
 
 
 def show_result(result: Any) -> None:
-    """Print the types of an adaptation, their prototypes, and what is doubtful."""
+    """Print the types of an adaptation, and what is doubtful."""
+    learning = result.learning
     rows = [
-        (
-            label,
-            result.counts[label],
-            assigned.row,
-            assigned.show_origins(),
-        )
-        for label, assigned in result.assignment.items()
+        (label, count, *learning.cells.get(label, ()))
+        for label, count in result.counts.items()
     ]
     msg.table(
         rows,
-        header=("type", "examples", "prototype", "begun as"),
-        aligns=("l", "r", "r", "l"),
+        header=("type", "examples", *learning.columns),
+        aligns=("l", "r", *("l" for _ in learning.columns)),
         divider=True,
     )
-    first, last = result.losses[0], result.losses[-1]
-    msg.info(
-        f"{result.steps} steps in {result.seconds['total']:.1f} s, loss {first:.4f} to "
-        f"{last:.4f}: {result.stopped}"
-    )
+    msg.info(f"{learning.summary}, in {result.seconds['total']:.1f} s")
     for problem in result.problems:
         msg.warn(problem.where, problem.what)

@@ -83,7 +83,7 @@ def benchmark_cli(
     Example: spacy epnet benchmark source a/dev.spacy a/test.spacy b/dev.spacy
     b/test.spacy --profile paper --profile default --output results.json
     """
-    from ..evaluation.protocol import Benchmark, Profile, make_targets
+    from ..evaluation.benchmark import Benchmark, Profile, make_targets
     from ..evaluation.results import Results
 
     import_code(code)
@@ -173,18 +173,21 @@ class Progress:
     def finished(self, run: Any, result: dict[str, Any]) -> None:
         """A run has ended."""
         self._bar.set_description(f"{run.target} {run.profile} {run.kind}")
-        self._bar.set_postfix(f1=f"{result['f']:.1f}")
+        f1 = "failed" if "failed" in result else f"{result['f']:.1f}"
+        self._bar.set_postfix(f1=f1)
         self._bar.update()
 
 
 def show_results(results: Any, *, per_type: bool) -> None:
     """Print the tables of a benchmark."""
-    from ..evaluation.protocol import show_shots
+    from ..evaluation.benchmark import show_shots
     from ..evaluation.results import show_spread
 
     for group in results.summarize():
         n_sets, kind = group["supports"], show_shots(group["shots"])
-        msg.divider(f"{group['target']}, {group['profile']}, {kind}, {n_sets} sets")
+        failed = f", {group['failed']} more failed" if group["failed"] else ""
+        target, profile = group["target"], group["profile"]
+        msg.divider(f"{target}, {profile}, {kind}, {n_sets} sets{failed}")
         rows = [("all", *(show_spread(group[key]) for key in "prf"))]
         if per_type:
             rows += [
@@ -199,6 +202,8 @@ def show_results(results: Any, *, per_type: bool) -> None:
             f"support set: adapting {seconds['adapt']:.1f} s, recognizing "
             f"{seconds['recognize']:.1f} s"
         )
+    for key, reason in results.failed.items():
+        msg.warn(f"There is no result for {key}", reason)
     header, rows = results.get_overview()
     msg.divider("F1, mean ± standard deviation over support sets")
     msg.table(rows, header=header, aligns=("l", *("r" for _ in header[1:])))

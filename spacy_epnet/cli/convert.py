@@ -5,11 +5,11 @@ import srsly
 import typer
 from wasabi import msg
 
-from ..corpora.convert import SHARD_SIZE, convert
+from ..corpora.conversion import SHARD_SIZE, convert
 from ..corpora.docs import UNALIGNED
 from ..corpora.files import write_whole
 from ..corpora.formats import FORMATS
-from ..corpora.report import Report
+from ..corpora.statistics import Statistics
 from ..corpora.surgery import TypeSurgery, read_groups, resolve_types
 from ..errors import CorpusError, Errors
 from ._app import epnet_cli
@@ -148,7 +148,7 @@ def convert_cli(
     except (ValueError, OSError, ImportError) as err:
         show_errors(errors)
         msg.fail("Nothing was converted", str(err), exits=1)
-    show_report(result)
+    show_statistics(result)
     show_errors(errors)
     if surgery.unseen:
         msg.warn("Types that were named but never met", ", ".join(surgery.unseen))
@@ -199,9 +199,9 @@ def read_columns_option(value: str) -> tuple[int, int]:
     return word, tag
 
 
-def show_report(report: Report) -> None:
+def show_statistics(found: Statistics) -> None:
     """Print what was found."""
-    facts = report.to_dict()
+    facts = found.to_dict()
     share = f"{facts['too_long']} ({facts['too_long_percent']:.2f} %)"
     rows = [
         ("files", facts["files"]),
@@ -218,6 +218,6 @@ def show_report(report: Report) -> None:
     per_type = facts["entities_per_type"].items()
     if per_type:
         msg.table(list(per_type), header=("type", "entities"), aligns=("l", "r"))
-    if report.dropped:
-        dropped = list(report.dropped.most_common())
+    if found.dropped:
+        dropped = list(found.dropped.most_common())
         msg.table(dropped, header=("made None", "entities"), aligns=("l", "r"))

@@ -4,7 +4,7 @@ from typing import Annotated
 import typer
 from wasabi import msg
 
-from ..encoders import ENCODERS, MINILM, fetch_encoder, has_encoder
+from ..encoder.download import ENCODERS, MINILM, fetch_encoder, has_encoder
 from ._app import epnet_cli
 
 

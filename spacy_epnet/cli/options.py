@@ -5,6 +5,9 @@ from typing import Annotated, TypeAlias
 
 import typer
 
+Pipeline: TypeAlias = Annotated[
+    str, typer.Argument(help="Pipeline to load: a folder or package")
+]
 Source: TypeAlias = Annotated[
     str, typer.Argument(help="Source pipeline: a folder or package")
 ]

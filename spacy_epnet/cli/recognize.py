@@ -6,18 +6,19 @@ from typing import Annotated
 import spacy
 import typer
 from spacy import displacy
+from spacy.cli._util import import_code, setup_gpu
 from spacy.language import Language
 from spacy.tokens import Doc
 from wasabi import msg, table
 
 from ..corpora.files import read_text, write_whole
 from ._app import epnet_cli
-from .options import ComponentName
+from .options import CodeFile, ComponentName, GpuId, Pipeline
 
 
 @epnet_cli.command("recognize")
 def recognize_cli(
-    model: Annotated[str, typer.Argument(help="Pipeline to load: a folder or package")],
+    model: Pipeline,
     texts: Annotated[
         list[str] | None, typer.Argument(help="Texts in which to recognize entities")
     ] = None,
@@ -36,6 +37,8 @@ def recognize_cli(
     html: Annotated[
         Path | None, typer.Option(help="Page to write, with the entities marked")
     ] = None,
+    code: CodeFile = None,
+    use_gpu: GpuId = -1,
 ) -> None:
     """
     Show the entities that a pipeline recognizes, with their probabilities.
@@ -44,6 +47,8 @@ def recognize_cli(
 
     Example: spacy epnet recognize training/adapted --explain "Ada lived in London."
     """
+    import_code(code)
+    setup_gpu(use_gpu, silent=True)
     if file is not None and not file.is_file():
         msg.fail("There is no such file", str(file), exits=1)
     try:
@@ -87,7 +92,7 @@ def get_rows(doc: Doc) -> Iterator[tuple[str, str, str]]:
 
 def show_explanations(nlp: Language, text: str, name: str | None) -> None:
     """Print why there are entities in a text."""
-    from ..explanation import explain
+    from ..evaluation.explanation import explain
 
     print(text)
     found = explain(nlp, text, name=name)

@@ -9,7 +9,7 @@ from spacy.language import Language
 from spacy.tokens import Doc, Span
 from spacy.vocab import Vocab
 
-from .documents import META_KEY, Document, Meta, Sentence, TokenDocument
+from .reading import META_KEY, Document, Meta, Sentence, TokenDocument
 from .surgery import TypeSurgery
 from .tags import Entity
 

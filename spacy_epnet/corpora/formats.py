@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from ..errors import CorpusError
-from .documents import Document, Reading
+from .reading import Document, Reading
 from .files import open_binary
 from .readers import (
     read_columns,

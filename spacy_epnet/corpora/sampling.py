@@ -12,7 +12,7 @@ from spacy.tokens import Doc, DocBin
 from spacy.vocab import Vocab
 
 from ..errors import CorpusError
-from .convert import ATTRS
+from .conversion import ATTRS
 from .files import check_places, list_files, write_whole
 
 

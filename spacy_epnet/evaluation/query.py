@@ -8,9 +8,10 @@ from spacy.scorer import PRFScore
 from spacy.tokens import Doc, Span
 from spacy.util import minibatch
 
-from ..adaptation.encoding import encode_docs
-from ..adaptation.support import make_bare_example
-from ..components.recognizer import get_blocked
+from ..adapting.support import make_bare_example
+from ..pipelines import encode_docs
+from ..recognizers.annotation import get_blocked
+from ..recognizers.contract import Contract
 from ..types import TokenVectors
 
 BATCH_SIZE = 128
@@ -68,10 +69,10 @@ class Query:
             self._before += [State.read(doc) for doc in batch]
             on_docs(len(batch))
 
-    def score(self, pipe: Any, *, without: Iterable[int] = ()) -> dict[str, Any]:
+    def score(self, pipe: Contract, *, without: Iterable[int] = ()) -> dict[str, Any]:
         """Recognise the docs and score the result like `spacy evaluate`.
 
-        pipe (EPNetRecognizer): The recogniser, over the same encoder.
+        pipe (Contract): The recogniser, over the same encoder.
         without (Iterable[int]): Places of docs that aren't scored.
         RETURNS (Dict[str, Any]): The scores of the component's scorer.
         """

@@ -9,7 +9,7 @@ import srsly
 
 from ..corpora.files import write_whole
 from ..errors import Errors
-from .protocol import Run
+from .benchmark import Run
 
 
 class Results:
@@ -52,11 +52,23 @@ class Results:
             "runs": self.runs,
         }
 
+    @property
+    def failed(self) -> dict[str, str]:
+        """RETURNS (Dict[str, str]): Why there is no result, for each run without."""
+        return {
+            key: run["failed"] for key, run in self.runs.items() if "failed" in run
+        }
+
     def _group(self) -> dict[tuple[str, Any, str], list[dict[str, Any]]]:
         groups = defaultdict(list)
-        for run in self.runs.values():
-            groups[run["profile"], run["shots"], run["target"]].append(run)
+        for key, run in self.runs.items():
+            if key not in self.failed:
+                groups[run["profile"], run["shots"], run["target"]].append(run)
         return groups
+
+    def _count_failed(self, *group: Any) -> int:
+        runs = (self.runs[key] for key in self.failed)
+        return sum((r["profile"], r["shots"], r["target"]) == group for r in runs)
 
     def summarize(self) -> list[dict[str, Any]]:
         """RETURNS (List[Dict[str, Any]]): Means and standard deviations over the
@@ -68,6 +80,7 @@ class Results:
                 "shots": shots,
                 "target": target,
                 "supports": len(runs),
+                "failed": self._count_failed(profile, shots, target),
                 **{key: get_spread([run[key] for run in runs]) for key in "prf"},
                 "per_type": {
                     label: {
@@ -96,9 +109,7 @@ class Results:
         header += ["average"] if len(targets) > 1 else []
         rows = []
         for (profile, shots), groups in by_row.items():
-            cells = [
-                show_spread(groups[t]["f"]) if t in groups else "" for t in targets
-            ]
+            cells = [show_f1(groups[t]) if t in groups else "" for t in targets]
             if len(targets) > 1:
                 is_complete = len(groups) == len(targets)
                 mean = fmean(group["f"]["mean"] for group in groups.values())
@@ -126,3 +137,9 @@ def get_spread(values: list[float]) -> dict[str, float]:
 def show_spread(spread: dict[str, float]) -> str:
     """Write a mean with its standard deviation."""
     return f"{spread['mean']:.1f} ± {spread['std']:.1f}"
+
+
+def show_f1(group: dict[str, Any]) -> str:
+    """Write the F1 of a group of runs, and how many of them failed."""
+    failed = f" ({group['failed']} failed)" if group["failed"] else ""
+    return show_spread(group["f"]) + failed

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...errors import CorpusError
-from ..documents import Reading, Sentence, TokenDocument
+from ..reading import Reading, Sentence, TokenDocument
 from ..files import read_lines
 from ..tags import Entity, Scheme, TagError, detect_scheme, read_tags
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ...errors import CorpusError
-from ..documents import Reading, Sentence, TokenDocument
+from ..reading import Reading, Sentence, TokenDocument
 from ..files import read_lines
 from ..tags import Entity, TagError
 

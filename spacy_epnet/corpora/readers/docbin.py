@@ -9,7 +9,7 @@ from spacy.tokens import Doc, DocBin
 from spacy.vocab import Vocab
 
 from ...errors import CorpusError
-from ..documents import META_KEY, Reading, Sentence, TokenDocument
+from ..reading import META_KEY, Reading, Sentence, TokenDocument
 from ..files import open_binary
 
 MISSING = 0

@@ -5,7 +5,7 @@ from pathlib import Path
 from xml.parsers import expat
 
 from ...errors import CorpusError
-from ..documents import Reading, TextDocument
+from ..reading import Reading, TextDocument
 from ..files import open_binary
 
 TEXT, TAGS = "TEXT", "TAGS"

@@ -7,7 +7,7 @@ from typing import Any
 import srsly
 
 from ...errors import CorpusError
-from ..documents import Document, Reading, Sentence, TextDocument, TokenDocument
+from ..reading import Document, Reading, Sentence, TextDocument, TokenDocument
 from ..files import BOM, decode, open_binary, read_lines, read_text
 from ..tags import Entity, read_tags
 

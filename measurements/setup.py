@@ -1,0 +1,59 @@
+"""What all measurements share: corpora, encoders, and tables of results."""
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from wasabi import msg
+
+from spacy_epnet.corpora.reading import Sentence
+
+from .contestants import read_sentences
+
+
+class Table(NamedTuple):
+    """What a measurement found."""
+
+    title: str
+    header: list[str]
+    rows: list[list[str]]
+    results: dict[str, Any]  # everything, for JSON
+
+    def show(self) -> None:
+        """Print it."""
+        msg.divider(self.title)
+        msg.table(self.rows, header=self.header, divider=True)
+
+
+@dataclass
+class Setup:
+    """What to measure with.
+
+    corpora (Path): The folder with the corpora, one folder each.
+    encoders (Dict[str, str]): Encoders by name.
+    source (Path): A trained source pipeline over the first of them.
+    folder (Path): A folder for pipelines made on the way.
+    quick (bool): Whether to measure less, in minutes.
+    """
+
+    corpora: Path
+    encoders: dict[str, str]
+    source: Path
+    folder: Path
+    quick: bool
+
+    @property
+    def encoder(self) -> tuple[str, str]:
+        """The encoder for what is measured with one only."""
+        return next(iter(self.encoders.items()))
+
+    def read(self, file: str, *, limit: int | None = None) -> list[Sentence]:
+        """Read sentences of a corpus."""
+        return list(islice(read_sentences(self.corpora / file), limit))
+
+    def tell(self, what: str, total: int) -> Callable[[int], object]:
+        """Make something that tells how far a measurement is."""
+        return lambda count: print(f"{what}: {count} of {total}", file=sys.stderr)

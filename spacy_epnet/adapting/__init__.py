@@ -1,0 +1,6 @@
+"""From a few marked examples to a recogniser of their types."""
+
+from .adapt import adapt
+from .report import AdaptReport
+
+__all__ = ["AdaptReport", "adapt"]

@@ -1,0 +1,133 @@
+"""New types for a trained pipeline, from a support set."""
+
+from collections.abc import Iterable
+from functools import partial
+from time import perf_counter
+from typing import Any, Literal
+
+from spacy.language import Language
+
+from ..errors import Errors
+from ..pipelines import (
+    copy_pipeline,
+    encode_docs,
+    encode_texts,
+    find_recognizer,
+    take_over,
+)
+from ..randomness import seeded
+from ..recognizers.learning import Lesson, OnStep
+from ..recognizers.settings import make_adapt_config, resolve_adapt_settings
+from .checks import find_confusions
+from .report import AdaptReport
+from .support import Item, read_support, realign
+
+
+def adapt(
+    nlp: Language,
+    examples: Iterable[Item],
+    *,
+    labels: Literal["replace", "extend"] = "replace",
+    in_place: bool = False,
+    name: str | None = None,
+    profile: str = "default",
+    on_step: OnStep = lambda step, loss: None,
+    **changes: Any,
+) -> AdaptReport:
+    """Teach a trained pipeline new entity types from a few marked examples.
+
+    nlp (Language): A pipeline with a few-shot recogniser, such as `epnet_ner`.
+    examples (Iterable[Item]): The support set: examples, annotated docs, or texts
+        with entities, such as ("Ada left.", [(0, 3, "PERSON")]).
+    labels (str): Whether the new types "replace" those of the pipeline, or "extend"
+        them.
+    in_place (bool): Whether to change the pipeline itself. Otherwise it stays as it
+        is, and the adapted one shares the weights of its encoder.
+    name (Optional[str]): The component, if the pipeline has several recognisers.
+    profile (str): The settings to begin with, one of the recogniser's profiles.
+    on_step (Callable[[int, float], object]): Told of each step and its loss.
+    **changes: Settings that differ from the profile's, such as lr=1e-3. A registered
+        function is given as in a config, such as {"@misc": "my_assignment.v1"}.
+    RETURNS (AdaptReport): What was done. The adapted pipeline is its `nlp`.
+
+    EXAMPLE:
+        >>> report = adapt(nlp, [("Ada left.", [(0, 3, "PERSON")])])
+        >>> doc = report.nlp("Grace stayed.")
+    """
+    clock = Clock()
+    if labels not in ("replace", "extend"):
+        expected = "replace or extend"
+        raise ValueError(
+            Errors.EP009.format(setting="labels", value=labels, expected=expected)
+        )
+    extends = labels == "extend"
+    name, source = find_recognizer(nlp, name)
+    support = read_support(nlp, examples, source)
+    config = make_adapt_config(
+        source.profiles,
+        profile,
+        changes,
+        shots=min(support.counts.values()),
+        extends=extends,
+        fixed=source.fixed_when_extending,
+    )
+    settings = resolve_adapt_settings(source.adapt_type, config)
+    twin = copy_pipeline(nlp, name)
+    _, pipe = find_recognizer(twin, name)
+    known = pipe.labels if extends else ()
+    with seeded(settings.seed):
+        tokens = encode_docs(twin, name, support.docs)
+        support = realign(support, pipe)
+        new = [label for label in support.counts if label not in known]
+        if not new:
+            found = ", ".join(support.counts)
+            raise ValueError(Errors.EP025.format(name=name, labels=found))
+        clock.lap("encode")
+        lesson = Lesson(
+            support.docs,
+            support.golds,
+            tokens,
+            new,
+            extends,
+            config,
+            partial(encode_texts, twin, name),
+            on_step,
+        )
+        learning = pipe.learn(lesson, settings)
+        clock.lap("learn")
+        if not extends:
+            pipe.forget()
+        if settings.remember:
+            pipe.remember(support.docs, support.golds)
+        # How well the source did says nothing about the new types.
+        twin.meta["performance"] = {}
+        confusions = find_confusions(pipe, support, tokens, new)
+        clock.lap("check")
+    if in_place:
+        take_over(nlp, twin, name)
+    return AdaptReport(
+        nlp=nlp if in_place else twin,
+        name=name,
+        settings=config,
+        learning=learning,
+        counts={label: support.counts[label] for label in new},
+        seconds=clock.read(),
+        problems=[*support.problems, *confusions],
+    )
+
+
+class Clock:
+    """Measures how long each part of some work takes."""
+
+    def __init__(self) -> None:
+        self._begin = self._last = perf_counter()
+        self._seconds: dict[str, float] = {}
+
+    def lap(self, part: str) -> None:
+        """End a part of the work."""
+        now = perf_counter()
+        self._seconds[part], self._last = now - self._last, now
+
+    def read(self) -> dict[str, float]:
+        """RETURNS (Dict[str, float]): The seconds of each part and in all."""
+        return {**self._seconds, "total": perf_counter() - self._begin}

@@ -1,0 +1,62 @@
+"""Whether an adaptation has learned what it was shown."""
+
+from collections import Counter
+
+from spacy.tokens import Span
+
+from ..recognizers.annotation import Prediction
+from ..recognizers.contract import Contract
+from ..types import TokenVectors
+from .support import Problem, Support
+
+# Share of a type's own examples below which it hasn't been learned.
+LEARNED = 0.5
+
+
+def find_confusions(
+    pipe: Contract, support: Support, tokens: TokenVectors, labels: list[str]
+) -> list[Problem]:
+    """Find types whose own examples aren't recognised after the adaptation.
+
+    pipe (Contract): The adapted recogniser.
+    support (Support): The support set.
+    tokens (TokenVectors): The support set, encoded.
+    labels (List[str]): The types that were learned.
+    RETURNS (List[Problem]): A problem for each type that was mostly missed.
+    """
+    found: dict[str, Counter[str | None]] = {label: Counter() for label in labels}
+    predictions = pipe.recognize(support.docs, tokens)
+    for gold, predicted in zip(support.golds, predictions, strict=True):
+        for ent in gold.ents:
+            if ent.label_ in found:
+                found[ent.label_][_find_type(ent, predicted)] += 1
+    problems = []
+    for label, types in found.items():
+        total = types.total()
+        if types[label] < LEARNED * total:
+            missed = f"only {types[label]} of its {total} examples are recognised"
+            other, count = max(
+                ((t, n) for t, n in types.items() if t != label),
+                key=lambda pair: pair[1],
+            )
+            if other is None:
+                reason = f"{count} are taken for no entity at all"
+            else:
+                reason = (
+                    f"{count} are taken for {other}, from which they can hardly be "
+                    "told apart"
+                )
+            advice = "Mark more examples that show what makes the type"
+            what = f"{missed}, {reason}. {advice}"
+            problems.append(Problem(label, what, is_fatal=False))
+    return problems
+
+
+def _find_type(ent: Span, predictions: list[Prediction]) -> str | None:
+    for found in predictions:
+        if (found.start, found.end) == (ent.start, ent.end):
+            return found.label
+    for found in predictions:
+        if found.start < ent.end and ent.start < found.end:
+            return found.label if found.label != ent.label_ else None
+    return None

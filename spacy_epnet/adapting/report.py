@@ -1,0 +1,42 @@
+"""What an adaptation did."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from spacy.language import Language
+
+from ..recognizers.learning import Learning
+from .support import Problem
+
+
+@dataclass
+class AdaptReport:
+    """What an adaptation did, and the pipeline that came of it.
+
+    nlp (Language): The adapted pipeline.
+    name (str): The adapted component.
+    settings (Dict[str, Any]): How it was done, as in a config.
+    learning (Learning): What the recogniser tells of it.
+    counts (Dict[str, int]): How often each new type is marked in the support set.
+    seconds (Dict[str, float]): What took how long.
+    problems (List[Problem]): What is doubtful about the result, and why.
+    """
+
+    nlp: Language
+    name: str
+    settings: dict[str, Any]
+    learning: Learning
+    counts: dict[str, int]
+    seconds: dict[str, float]
+    problems: list[Problem] = field(default_factory=list)
+
+    def to_dict(self) -> dict[str, Any]:
+        """RETURNS (Dict[str, Any]): Everything but the pipeline, for JSON."""
+        return {
+            "component": self.name,
+            "settings": self.settings,
+            "learning": self.learning.details,
+            "support": self.counts,
+            "seconds": self.seconds,
+            "problems": [problem._asdict() for problem in self.problems],
+        }

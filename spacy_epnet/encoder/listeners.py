@@ -1,0 +1,77 @@
+"""Layers that are fed by a component earlier in the pipeline.
+
+A listener whose upstream component never ran hands out zeros, or nothing at all,
+without a word. What is here finds that out beforehand, whoever has made the listener:
+spaCy (to a tok2vec), spacy-transformers or spacy-curated-transformers.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from spacy.tokens import Doc
+from thinc.api import Model
+
+# spacy-curated-transformers' listeners are plain models with these attributes.
+CURATED_MARK = "_TRANSFORMER_LISTENER"
+CURATED_STATE = "_state"
+
+
+def get_listeners(model: Model) -> list[Model]:
+    """The listeners inside a model, to a transformer or to a tok2vec."""
+    return [
+        node
+        for node in model.walk()
+        if hasattr(node, "upstream_name") or _is_curated(node)
+    ]
+
+
+def is_connected(listener: Model) -> bool:
+    """Whether a listener knows how wide the vectors are that it will be fed."""
+    return bool(listener.has_dim("nO"))
+
+
+def get_upstream(listener: Model) -> str:
+    """What a listener listens to, in words."""
+    return "transformer" if _hears_transformer(listener) else "tok2vec"
+
+
+def count_unfed(listener: Model, docs: Iterable[Doc], *, is_train: bool) -> int:
+    """Count the docs that have no vectors for a listener.
+
+    listener (Model): The listener.
+    docs (Iterable[Doc]): The docs it will be asked about.
+    is_train (bool): Whether that is in an update, where the vectors of a batch may
+        also have been handed over directly.
+    RETURNS (int): How many of the docs the upstream component hasn't seen.
+    """
+    if is_train and _has_batch(listener):
+        return 0
+    is_fed = _has_transformer_data if _hears_transformer(listener) else _has_tensor
+    return sum(bool(len(doc)) and not is_fed(doc) for doc in docs)
+
+
+def _is_curated(node: Model) -> bool:
+    return CURATED_MARK in node.attrs
+
+
+def _has_batch(listener: Any) -> bool:
+    if _is_curated(listener):
+        return listener.attrs[CURATED_STATE].batch_id is not None
+    return listener._batch_id is not None
+
+
+def _hears_transformer(listener: Model) -> bool:
+    if _is_curated(listener):
+        return True
+    from spacy.pipeline.tok2vec import Tok2VecListener
+
+    return not isinstance(listener, Tok2VecListener)
+
+
+def _has_tensor(doc: Doc) -> bool:
+    return doc.tensor.size > 0
+
+
+def _has_transformer_data(doc: Doc) -> bool:
+    # Both packages leave it under this name.
+    return Doc.has_extension("trf_data") and doc._.trf_data is not None

@@ -1,0 +1,122 @@
+"""What an encoder computes in: half precision in training, and other numbers than
+float32 in prediction, where they are faster."""
+
+import warnings
+from copy import deepcopy
+from typing import Any, Literal, TypeAlias, get_args
+
+import torch
+from spacy_transformers.data_classes import HFObjects
+from spacy_transformers.layers import TransformerModel
+from spacy_transformers.layers.hf_shim import HFShim
+from thinc.api import ArgsKwargs, Optimizer, get_torch_default_device
+from thinc.util import convert_recursive, is_torch_array
+from torch import nn
+
+from ..errors import Errors
+from .precision import get_fastest_dtype, has_bfloat16
+
+Inference: TypeAlias = Literal["float32", "bfloat16", "int8"]
+
+
+def use_precision_shim(
+    model: TransformerModel,
+    *,
+    mixed_precision: bool,
+    grad_scaler_config: dict[str, Any],
+    inference: Inference,
+) -> None:
+    """Let a transformer that isn't loaded yet compute in other numbers."""
+    if inference not in get_args(Inference):
+        raise ValueError(
+            Errors.EP009.format(
+                setting="inference",
+                value=inference,
+                expected=" or ".join(get_args(Inference)),
+            )
+        )
+    objects = HFObjects(
+        None, None, None, model._init_tokenizer_config, model._init_transformer_config
+    )
+    on_cuda = mixed_precision and get_torch_default_device().type == "cuda"
+    shim = PrecisionShim(
+        objects,
+        mixed_precision=on_cuda,
+        grad_scaler_config={"enabled": on_cuda, **grad_scaler_config},
+    )
+    shim.trains_in_half = mixed_precision
+    shim.inference = inference
+    model.layers[0].shims[0] = shim
+
+
+class PrecisionShim(HFShim):
+    """Trains in bfloat16 on CPUs that have it, and predicts with a twin of the network.
+
+    What is for CUDA stays with the base class. Unless told otherwise, predictions on a
+    CPU are made in full precision, so that they don't depend on the machine.
+    """
+
+    trains_in_half = False
+    inference: Inference = "float32"
+    _twin: tuple[Any, list, Any] | None = None
+
+    def begin_update(self, inputs: ArgsKwargs):
+        is_cpu = self.device.type == "cpu"
+        use_bfloat16 = self.trains_in_half and is_cpu and has_bfloat16()
+        with torch.autocast("cpu", torch.bfloat16, enabled=use_bfloat16):
+            outputs, backprop = super().begin_update(inputs)
+        return _to_float(outputs), backprop
+
+    def finish_update(self, optimizer: Optimizer) -> None:
+        super().finish_update(optimizer)
+        self._twin = None
+
+    def predict(self, inputs: ArgsKwargs) -> Any:
+        twin = self._get_twin()
+        if twin is self._model:
+            return super().predict(inputs)
+        with torch.no_grad():
+            return _to_float(twin.eval()(*inputs.args, **inputs.kwargs))
+
+    def _get_twin(self) -> Any:
+        """The network that makes the predictions."""
+        if self.inference == "float32":
+            return self._model
+        weights = [(w._version, w.device) for w in self._model.parameters()]
+        if self._twin is None or self._twin[:2] != (self._model, weights):
+            twin = make_twin(self._model, self.inference, self.device)
+            self._twin = (self._model, weights, twin)
+        return self._twin[-1]
+
+
+def make_twin(network: nn.Module, inference: Inference, device: torch.device) -> Any:
+    """Make a network for predictions.
+
+    network (nn.Module): The network that is trained.
+    inference (str): What the other one computes in.
+    device (torch.device): What it computes on.
+    RETURNS (nn.Module): The other network, or the same if nothing is gained here.
+    """
+    if inference == "bfloat16" and get_fastest_dtype(device) == torch.bfloat16:
+        return deepcopy(network).bfloat16()
+    if inference == "int8" and device.type == "cpu":
+        return quantize(network)
+    return network
+
+
+def quantize(network: nn.Module) -> nn.Module:
+    """Let the linear layers multiply whole numbers, with a scale for each output."""
+    quantization: Any = getattr(torch.ao, "quantization", None)
+    if not hasattr(quantization, "quantize_dynamic"):
+        raise ValueError(Errors.EP036.format(version=torch.__version__))
+    config = {nn.Linear: quantization.per_channel_dynamic_qconfig}
+    with warnings.catch_warnings():
+        # It is to move to a package of its own one day, which is large.
+        warnings.simplefilter("ignore")
+        return quantization.quantize_dynamic(deepcopy(network).eval(), config)
+
+
+def _to_float(outputs: Any) -> Any:
+    for name, value in outputs.items():
+        outputs[name] = convert_recursive(is_torch_array, torch.Tensor.float, value)
+    return outputs

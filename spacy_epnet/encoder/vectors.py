@@ -1,0 +1,136 @@
+"""Token vectors of a batch, its docs end to end.
+
+In training they are a layer's output. In prediction they are made when they are asked
+for: all tokens of a long doc at once would take much memory, and what is needed is a
+part of them at a time:
+
+    tokens = open_tokens(tok2vec, docs)
+    tokens[1000:2000]
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+from spacy.tokens import Doc
+from thinc.api import Model
+from thinc.types import Floats2d, Ragged
+
+from ..errors import Errors
+from ..types import TokenVectors
+from .surface import SURFACE, get_surface_features
+
+
+def build_flat_tokens(
+    tok2vec: Model[list[Doc], list[Floats2d]],
+) -> Model[list[Doc], TokenVectors]:
+    """Build a layer that lays the token vectors of a batch of docs end to end.
+
+    tok2vec (Model[List[Doc], List[Floats2d]]): The token vectors of each doc.
+    """
+    return Model("flat_tokens", forward, init=init, layers=[tok2vec])
+
+
+def init(model: Model, X: Any = None, Y: Any = None) -> None:
+    model.layers[0].initialize(X=X)
+
+
+def forward(
+    model: Model[list[Doc], TokenVectors], docs: list[Doc], is_train: bool
+) -> tuple[TokenVectors, Callable[[TokenVectors], list[Doc]]]:
+    vectors, backprop_vectors = model.layers[0](docs, is_train)
+    tokens = lay_end_to_end(docs, vectors, model.ops.xp)
+    lengths: Any = numpy.asarray([len(doc) for doc in docs], dtype="i")
+
+    def backprop(d_tokens: TokenVectors) -> list[Doc]:
+        return backprop_vectors(model.ops.unflatten(d_tokens, lengths))
+
+    return tokens, backprop
+
+
+def open_tokens(tok2vec: Model, docs: list[Doc]) -> Any:
+    """Get ready to make the token vectors of a batch.
+
+    tok2vec (Model): The layer that makes them.
+    docs (List[Doc]): The batch.
+    RETURNS (TokenVectors): The vectors, the docs end to end, or something that gives
+        them for any slice.
+    """
+    if tok2vec.name == SURFACE:
+        inner = open_tokens(tok2vec.layers[0], docs)
+        return SurfaceTokens(inner, get_surface_features(docs), tok2vec.ops.xp)
+    if tok2vec.has_ref("listener"):
+        listener, pool = tok2vec.layers
+        return ListenedTokens(listener.predict(docs), docs, pool.layers[0])
+    return lay_end_to_end(docs, tok2vec.predict(docs), tok2vec.ops.xp)
+
+
+class SurfaceTokens:
+    """Token vectors with how the tokens are written."""
+
+    def __init__(self, tokens: Any, features: Any, xp: Any):
+        self.tokens, self.features, self.xp = tokens, features, xp
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    def __getitem__(self, window: slice) -> TokenVectors:
+        features = self.xp.asarray(self.features[window], dtype="f")
+        return self.xp.concatenate([self.tokens[window], features], axis=1)
+
+
+class ListenedTokens:
+    """Token vectors pooled from what a transformer has left in docs."""
+
+    def __init__(self, data: list[Any], docs: list[Doc], pooling: Model):
+        lengths = [len(part.align.lengths) for part in data]
+        check_lengths(docs, lengths)
+        self.ends = numpy.cumsum(lengths)
+        self.data, self.pooling = data, pooling
+
+    def __len__(self) -> int:
+        return int(self.ends[-1])
+
+    def __getitem__(self, window: slice) -> TokenVectors:
+        xp: Any = self.pooling.ops.xp
+        start, stop, _ = window.indices(len(self))
+        first = int(numpy.searchsorted(self.ends, start, side="right"))
+        last = int(numpy.searchsorted(self.ends, stop, side="left"))
+        pieces, counts = [], []
+        for i in range(first, last + 1):
+            data = self.data[i]
+            lengths = data.align.lengths
+            if not len(lengths):
+                continue
+            begin = int(self.ends[i]) - len(lengths)
+            inside = slice(max(0, start - begin), stop - begin)
+            states = data.model_output.last_hidden_state
+            if not lengths.any():
+                # Nothing is aligned, which some kinds of pooling can't take.
+                counts.append(numpy.ones_like(lengths[inside]))
+                pieces.append(xp.zeros((len(counts[-1]), states.shape[-1]), dtype="f"))
+                continue
+            before = int(lengths[: inside.start].sum())
+            counts.append(lengths[inside])
+            rows = data.align.dataXd[before : before + int(counts[-1].sum())]
+            pieces.append(states.reshape(-1, states.shape[-1])[rows])
+        joined = xp.concatenate(pieces)
+        if not len(joined):
+            return xp.zeros((stop - start, joined.shape[1]), dtype="f")
+        return self.pooling.predict(
+            Ragged(joined, xp.asarray(numpy.concatenate(counts)))
+        )
+
+
+def lay_end_to_end(docs: list[Doc], vectors: list[Any], xp: Any) -> TokenVectors:
+    """Join the token vectors of docs."""
+    check_lengths(docs, [len(doc_vectors) for doc_vectors in vectors])
+    # The vectors of an empty doc may have no width, so they can't be joined in.
+    return xp.concatenate([part for part in vectors if len(part)])
+
+
+def check_lengths(docs: list[Doc], lengths: list[int]) -> None:
+    """Find out if there isn't a vector for each token."""
+    for doc, length in zip(docs, lengths, strict=True):
+        if len(doc) != length:
+            raise ValueError(Errors.EP013.format(tokens=len(doc), vectors=length))

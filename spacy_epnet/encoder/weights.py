@@ -1,0 +1,61 @@
+"""The weights of a model, whatever it is made of."""
+
+from collections.abc import Iterator
+from copy import deepcopy
+
+from thinc.api import Model, PyTorchShim
+from thinc.backends import ParamServer
+from thinc.shims import Shim
+
+
+def iter_weights(model: Model) -> Iterator[bytes]:
+    """All weights of a model, in an order that is always the same.
+
+    model (Model): The model.
+    YIELDS (bytes): The weights, one array after the other.
+    """
+    for node in model.walk():
+        for name in node.param_names:
+            if node.has_param(name):
+                yield node.ops.to_numpy(node.get_param(name)).tobytes()
+        for shim in node.shims:
+            if isinstance(shim, PyTorchShim) and shim._model is not None:
+                for value in shim._model.state_dict().values():
+                    yield value.cpu().contiguous().numpy().tobytes()
+
+
+def copy_model(model: Model, *, sharing: Model) -> Model:
+    """Copy a model, but for the PyTorch networks inside a part of it.
+
+    model (Model): The model.
+    sharing (Model): The part of it whose networks the copy has in common with it.
+    RETURNS (Model): The copy.
+    """
+    shared = {id(shim): shim for node in sharing.walk() for shim in node.shims}
+    twin = deepcopy(model, dict(shared))
+    for node in twin.walk():
+        renew_node(node)
+        for shim in node.shims:
+            if id(shim) not in shared:
+                renew_shim(shim)
+    return twin
+
+
+def renew_shim(shim: Shim) -> None:
+    """Give the network of a shim another number. By this number an optimizer keeps what
+    it knows of weights, which doesn't fit others.
+    """
+    with Shim.global_id_lock:
+        Shim.global_id += 1
+        shim.id = Shim.global_id
+
+
+def renew_node(node: Model) -> None:
+    """The same for the weights of a layer of Thinc's own."""
+    weights = {n: node.get_param(n) for n in node.param_names if node.has_param(n)}
+    node._params = ParamServer()
+    with Model.global_id_lock:
+        Model.global_id += 1
+        node.id = Model.global_id
+    for name, value in weights.items():
+        node.set_param(name, value)

@@ -1,0 +1,260 @@
+"""The K-shot protocol: sample support sets, adapt to each, score on all of the rest."""
+
+import platform
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from hashlib import sha256
+from importlib.metadata import version
+from pathlib import Path
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import srsly
+from spacy.language import Language
+from spacy.tokens import Doc
+from thinc.api import Model
+
+from ..adapting import AdaptReport, adapt
+from ..corpora.sampling import Corpus, sample_greedily
+from ..encoder.weights import iter_weights
+from ..errors import CorpusError, Errors
+from ..pipelines import find_recognizer
+from ..recognizers.contract import Contract
+from ..recognizers.settings import make_adapt_config, resolve_adapt_settings
+from .query import Query, get_prf
+
+PACKAGES = (
+    "spacy-epnet",
+    "spacy",
+    "spacy-transformers",
+    "thinc",
+    "torch",
+    "transformers",
+)
+
+
+class Target(NamedTuple):
+    """A domain to adapt to.
+
+    name (str): What it is called in the results.
+    dev (Path): The corpus that support sets are from.
+    test (Path): The corpus that is scored on. If it is the same, the sentences of a
+        support set aren't scored.
+    """
+
+    name: str
+    dev: Path
+    test: Path
+
+
+def make_targets(paths: list[Path]) -> list[Target]:
+    """Read pairs of corpora. A target is called what its folder is called.
+
+    paths (List[Path]): DEV and TEST of each target.
+    RETURNS (List[Target]): The targets, all with names of their own.
+    """
+    if len(paths) % 2:
+        raise ValueError(Errors.EP029.format(count=len(paths)))
+    targets: list[Target] = []
+    for dev, test in zip(paths[::2], paths[1::2], strict=True):
+        name = test.resolve().parent.name
+        same = sum(target.name.partition("#")[0] == name for target in targets)
+        targets.append(Target(f"{name}#{same + 1}" if same else name, dev, test))
+    return targets
+
+
+class Profile(NamedTuple):
+    """A way to adapt."""
+
+    base: str
+    changes: dict[str, Any]
+
+    def describe(self, pipe: Contract) -> dict[str, Any]:
+        """List all settings, for one shot and for several, and check them.
+
+        pipe (Contract): The recogniser that is adapted.
+        RETURNS (Dict[str, Any]): The settings, as in a config.
+        """
+        described = {
+            name: make_adapt_config(
+                pipe.profiles, self.base, self.changes, shots=shots, extends=False
+            )
+            for name, shots in (("one_shot", 1), ("several_shots", 5))
+        }
+        for config in described.values():
+            resolve_adapt_settings(pipe.adapt_type, config)
+        return described
+
+
+def show_shots(shots: int | None) -> str:
+    """Say what kind of support set it is, for a table."""
+    return "given" if shots is None else f"{shots}-shot"
+
+
+class Run(NamedTuple):
+    """One adaptation of a benchmark."""
+
+    target: str
+    profile: str
+    shots: int | None  # None if the support set was given
+    support: int  # seed of the support set, or its number if it was given
+
+    @property
+    def key(self) -> str:
+        """RETURNS (str): What names the run in the results."""
+        return "/".join(map(str, self))
+
+    @property
+    def kind(self) -> str:
+        """RETURNS (str): What kind of support set it has."""
+        return show_shots(self.shots)
+
+
+@dataclass
+class Benchmark:
+    """What is to be measured.
+
+    nlp (Language): The source pipeline.
+    targets (List[Target]): The domains.
+    profiles (Dict[str, Profile]): How to adapt, by the names that the results have.
+    shots (List[int]): Mentions of each type in a support set.
+    seeds (List[int]): One for each support set.
+    given (List[Path]): Lists of sentences to use as support sets instead.
+    name (Optional[str]): The component, if the pipeline has several recognisers.
+    """
+
+    nlp: Language
+    targets: list[Target]
+    profiles: dict[str, Profile]
+    shots: list[int]
+    seeds: list[int]
+    given: list[Path] = field(default_factory=list)
+    name: str | None = None
+
+    def __post_init__(self) -> None:
+        self.name, self.pipe = find_recognizer(self.nlp, self.name)
+        if self.given and len(self.targets) > 1:
+            raise ValueError(Errors.EP033)
+
+    def list_runs(self, target: Target) -> list[Run]:
+        """RETURNS (List[Run]): The runs on a target, in order."""
+        sets = [(shots, seed) for shots in self.shots for seed in self.seeds]
+        if self.given:
+            sets = [(None, number) for number in range(len(self.given))]
+        return [
+            Run(target.name, profile, shots, number)
+            for profile in self.profiles
+            for shots, number in sets
+        ]
+
+    def describe(self) -> dict[str, Any]:
+        """RETURNS (Dict[str, Any]): All that the results depend on."""
+        return {
+            "source": f"{self.nlp.meta['lang']}_{self.nlp.meta['name']}",
+            "source_sha256": hash_pipeline(self.nlp),
+            "recognizer": self.nlp.get_pipe_meta(self.name).factory,
+            "targets": [
+                {
+                    "name": target.name,
+                    "dev": target.dev.name,
+                    "dev_sha256": Corpus(target.dev).hash,
+                    "test": target.test.name,
+                    "test_sha256": Corpus(target.test).hash,
+                }
+                for target in self.targets
+            ],
+            "profiles": {
+                name: profile.describe(self.pipe)
+                for name, profile in self.profiles.items()
+            },
+            "shots": self.shots,
+            "seeds": self.seeds,
+            "given": [path.read_text(encoding="utf8") for path in self.given],
+            "versions": {name: version(name) for name in PACKAGES},
+            "python": platform.python_version(),
+            "machine": platform.machine(),
+        }
+
+    def run(
+        self,
+        done: Iterable[str] = (),
+        *,
+        on_encode: Callable[[str, int, int], object] = lambda name, total, count: None,
+    ) -> Iterator[tuple[Run, dict[str, Any]]]:
+        """Measure what hasn't been measured yet.
+
+        done (Iterable[str]): Keys of the runs that are done.
+        on_encode (Callable[[str, int, int], object]): Told of how many docs of which
+            target how many more are encoded.
+        YIELDS (Tuple[Run, Dict[str, Any]]): A run and its results.
+        """
+        finished = set(done)
+        for target in self.targets:
+            runs = [run for run in self.list_runs(target) if run.key not in finished]
+            if runs:
+                tell = partial(on_encode, target.name)
+                yield from self._run_target(target, runs, tell)
+
+    def _run_target(
+        self, target: Target, runs: list[Run], on_encode: Callable[[int, int], object]
+    ) -> Iterator[tuple[Run, dict[str, Any]]]:
+        name, _ = find_recognizer(self.nlp, self.name)
+        corpus = Corpus(target.dev, self.nlp.vocab)
+        if not corpus.totals:
+            raise CorpusError(target.dev, "there are no entities to sample")
+        supports = {run: self._choose_support(run, corpus) for run in runs}
+        test = Corpus(target.test, self.nlp.vocab)
+        docs, is_split = test.docs, test.hash == corpus.hash
+        begin = perf_counter()
+        encoded = Query(self.nlp, name, docs, on_docs=partial(on_encode, len(docs)))
+        encoding = perf_counter() - begin
+        for run in runs:
+            chosen = supports[run]
+            result: dict[str, Any] = {**run._asdict(), "sentences": chosen}
+            try:
+                report = self._adapt([corpus.docs[i] for i in chosen], run.profile)
+            except ValueError as err:
+                # An unlucky support set is a result, too. The others go on.
+                yield run, {**result, "failed": str(err)}
+                continue
+            begin = perf_counter()
+            _, adapted = find_recognizer(report.nlp, name)
+            scores = encoded.score(adapted, without=chosen if is_split else [])
+            seconds = {
+                "encode_query": encoding,
+                "adapt": report.seconds["total"],
+                "recognize": perf_counter() - begin,
+            }
+            yield (
+                run,
+                {
+                    **result,
+                    **get_prf(scores, corpus.totals),
+                    "seconds": seconds,
+                    "learning": report.learning.summary,
+                    "types": report.learning.cells,
+                },
+            )
+
+    def _adapt(self, docs: list[Doc], profile: str) -> AdaptReport:
+        base, changes = self.profiles[profile]
+        return adapt(self.nlp, docs, name=self.name, profile=base, **changes)
+
+    def _choose_support(self, run: Run, corpus: Corpus) -> list[int]:
+        if run.shots is None:
+            return corpus.read_indices(self.given[run.support])
+        return sample_greedily(corpus.mentions, run.shots, run.support)
+
+
+def hash_pipeline(nlp: Language) -> str:
+    """Tell pipelines apart by their settings and by what they have learned."""
+    digest = sha256(nlp.config.to_str(interpolate=False).encode("utf8"))
+    pipe: Any
+    for _, pipe in nlp.pipeline:
+        known = pipe.learned if isinstance(pipe, Contract) else getattr(pipe, "cfg", None)
+        digest.update(srsly.json_dumps(known, sort_keys=True).encode("utf8"))
+        if isinstance(getattr(pipe, "model", None), Model):
+            for weights in iter_weights(pipe.model):
+                digest.update(weights)
+    return digest.hexdigest()

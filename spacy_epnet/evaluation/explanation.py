@@ -1,0 +1,104 @@
+"""Why a recogniser takes something for an entity."""
+
+from typing import Any, NamedTuple
+
+import numpy
+from spacy.language import Language
+from spacy.tokens import Doc
+
+from ..pipelines import encode_docs, find_recognizer
+
+NOTHING = "no entity"
+
+
+class Neighbour(NamedTuple):
+    """An entity of the support set that is near."""
+
+    text: str
+    label: str
+    sentence: str
+    distance: float  # squared, in the space in which spans are compared
+
+
+class Explanation(NamedTuple):
+    """Why a span is an entity."""
+
+    text: str
+    start: int  # in tokens
+    end: int
+    label: str
+    probability: float
+    runners_up: list[tuple[str, float]]  # what else it could be, and how probably
+    neighbours: list[Neighbour]  # empty if no support set was kept
+
+
+def explain(
+    nlp: Language, text: str, *, name: str | None = None, count: int = 3
+) -> list[Explanation]:
+    """Explain the entities that are recognised in a text.
+
+    nlp (Language): The pipeline.
+    text (str): The text.
+    name (Optional[str]): The component, if the pipeline has several recognisers.
+    count (int): How many runners-up and neighbours to give.
+    RETURNS (List[Explanation]): One for each entity, in the order of the text.
+    """
+    name, pipe = find_recognizer(nlp, name)
+    ops = pipe.model.ops
+    doc = nlp.make_doc(text)
+    if not len(doc):
+        return []
+    tokens = encode_docs(nlp, name, [doc])
+    (predictions,) = pipe.recognize([doc], tokens)
+    if not predictions:
+        return []
+    spans = ops.asarray2i([(p.start, p.end - p.start) for p in predictions])
+    ratings = pipe.rate(tokens, spans)
+    points = ops.to_numpy(pipe.embed(tokens, spans))
+    known, vectors = recall_support(nlp, name)
+    explanations = []
+    for entity, point, scores in zip(predictions, points, ratings, strict=True):
+        others = {
+            label or NOTHING: p for label, p in scores.items() if label != entity.label
+        }
+        distances = ((vectors - point) ** 2).sum(axis=1)
+        explanations.append(
+            Explanation(
+                doc[entity.start : entity.end].text,
+                entity.start,
+                entity.end,
+                entity.label,
+                entity.score,
+                sorted(others.items(), key=lambda item: -item[1])[:count],
+                [
+                    known[i]._replace(distance=float(distances[i]))
+                    for i in numpy.argsort(distances, kind="stable")[:count]
+                ],
+            )
+        )
+    return explanations
+
+
+def recall_support(nlp: Language, name: str) -> tuple[list[Neighbour], Any]:
+    """The entities of the support set that a recogniser remembers.
+
+    nlp (Language): The pipeline.
+    name (str): The recogniser.
+    RETURNS (Tuple[List[Neighbour], numpy.ndarray]): The entities, whose distance to
+        anything is still unknown, and (entities, n) where they are now.
+    """
+    _, pipe = find_recognizer(nlp, name)
+    docs, spans, known = [], [], []
+    offset = 0
+    for example in pipe.learned["support"]:
+        doc = Doc(nlp.vocab, words=example["words"], spaces=example["spaces"])
+        for start, end, label in example["ents"]:
+            spans.append((offset + start, end - start))
+            known.append(Neighbour(doc[start:end].text, label, doc.text, numpy.inf))
+        docs.append(doc)
+        offset += len(doc)
+    if not spans:
+        return [], numpy.zeros((0, 1))
+    ops = pipe.model.ops
+    tokens = encode_docs(nlp, name, docs)
+    return known, ops.to_numpy(pipe.embed(tokens, ops.asarray2i(spans)))

@@ -1,0 +1,163 @@
+"""Pipelines around a recogniser: finding it, running what comes before it, copying."""
+
+from collections.abc import Iterable, Iterator
+from copy import copy, deepcopy
+from typing import Any
+
+import numpy
+from spacy.language import Language
+from spacy.tokens import Doc
+
+from .encoder.listeners import get_listeners
+from .encoder.weights import copy_model
+from .errors import Errors
+from .recognizers.base import FewShotRecognizer
+from .types import TokenVectors
+
+
+def find_recognizer(
+    nlp: Language, name: str | None = None
+) -> tuple[str, FewShotRecognizer]:
+    """Find the few-shot recogniser of a pipeline.
+
+    nlp (Language): The pipeline.
+    name (Optional[str]): Its name, if there are several.
+    RETURNS (Tuple[str, FewShotRecognizer]): Its name, and the recogniser.
+    """
+    found = {n: p for n, p in nlp.pipeline if isinstance(p, FewShotRecognizer)}
+    if not found:
+        known = ", ".join(nlp.pipe_names) or "no components"
+        raise ValueError(Errors.EP023.format(names=known))
+    if name is None and len(found) > 1:
+        raise ValueError(Errors.EP024.format(names=", ".join(found)))
+    if name is None:
+        (name,) = found
+    if name not in found:
+        known = ", ".join(found)
+        raise ValueError(Errors.EP034.format(name=name, names=known))
+    return name, found[name]
+
+
+def encode_docs(nlp: Language, name: str, docs: list[Doc]) -> TokenVectors:
+    """Encode docs for a recogniser.
+
+    nlp (Language): The pipeline.
+    name (str): The recogniser.
+    docs (List[Doc]): The docs. Components before the recogniser annotate them.
+    RETURNS (TokenVectors): Their token vectors.
+    """
+    _, pipe = find_recognizer(nlp, name)
+    for _ in run_upstream(nlp, name, docs):
+        pass
+    tokens = pipe.encode(docs)
+    for doc in docs:
+        forget_tensors(doc)
+    return tokens
+
+
+def encode_texts(nlp: Language, name: str, texts: list[str]) -> list[TokenVectors]:
+    """Encode texts for a recogniser, together.
+
+    nlp (Language): The pipeline.
+    name (str): The recogniser.
+    texts (List[str]): The texts.
+    RETURNS (List[TokenVectors]): The token vectors of each.
+    """
+    docs = [nlp.make_doc(text) for text in texts]
+    tokens = encode_docs(nlp, name, docs)
+    ends = numpy.cumsum([len(doc) for doc in docs]).tolist()
+    starts = [0, *ends[:-1]]
+    return [tokens[start:end] for start, end in zip(starts, ends, strict=True)]
+
+
+def run_upstream(nlp: Language, name: str, docs: Iterable[Doc]) -> Iterator[Doc]:
+    """Run what comes before a component. The pipeline itself stays as it is, so that
+    it can be used by others meanwhile.
+
+    nlp (Language): The pipeline.
+    name (str): The component.
+    docs (Iterable[Doc]): The docs.
+    YIELDS (Doc): The docs, in order.
+    """
+    before = nlp.pipe_names[: nlp.pipe_names.index(name)]
+    if not before:
+        yield from docs
+        return
+    upstream = copy(nlp)
+    upstream._components = [(n, p) for n, p in nlp.pipeline if n in before]  # type: ignore[misc]
+    upstream._disabled = set()
+    yield from upstream.pipe(docs)
+
+
+def forget_tensors(doc: Doc) -> None:
+    """Drop what the encoder left in a doc, which is large and no longer used."""
+    if Doc.has_extension("trf_data"):
+        doc._.trf_data = None
+
+
+def copy_pipeline(nlp: Language, name: str) -> Language:
+    """Make a pipeline with a recogniser of its own.
+
+    nlp (Language): The pipeline, which isn't changed, whatever happens to the copy
+        later, except if the encoder is trained.
+    name (str): The recogniser.
+    RETURNS (Language): The copy, which shares the weights of the encoder, and the
+        components that don't feed the recogniser.
+    """
+    pipe = copy_recognizer(find_recognizer(nlp, name)[1])
+    twin = _copy_frame(nlp)
+    apart: dict[str, Any] = {name: pipe}
+    for other_name, other in nlp._components:
+        listeners = getattr(other, "listener_map", None)
+        if listeners is not None and name in listeners:
+            apart[other_name] = copy(other)
+            apart[other_name].listener_map = {
+                **{n: list(own) for n, own in listeners.items()},
+                name: get_listeners(pipe.model),
+            }
+    # spaCy has no public way to make a pipeline over components that exist.
+    twin._components = [(n, apart.get(n, p)) for n, p in nlp._components]  # type: ignore[misc]
+    pipe.cfg.follow(twin, name)
+    return twin
+
+
+def copy_recognizer(pipe: FewShotRecognizer) -> FewShotRecognizer:
+    """Copy a recogniser, but for the networks that its token vectors come from."""
+    twin = copy(pipe)
+    twin.cfg = copy(pipe.cfg)
+    twin.learned = deepcopy(pipe.learned)
+    twin.model = copy_model(pipe.model, sharing=pipe.model.get_ref("tok2vec"))
+    return twin
+
+
+def take_over(nlp: Language, twin: Language, name: str) -> None:
+    """Change a pipeline to what a copy of it has become.
+
+    nlp (Language): The pipeline.
+    twin (Language): The copy.
+    name (str): The recogniser that has changed.
+    """
+    _, pipe = find_recognizer(nlp, name)
+    _, new = find_recognizer(twin, name)
+    for _, other in nlp._components:
+        listeners = getattr(other, "listener_map", None)
+        if listeners is not None and name in listeners:
+            listeners[name] = get_listeners(new.model)
+    pipe.model, pipe.learned = new.model, new.learned
+    pipe.cfg = new.cfg
+    pipe.cfg.follow(nlp, name)
+    nlp._pipe_configs[name] = twin._pipe_configs[name]
+    nlp.meta["performance"] = twin.meta["performance"]
+
+
+def _copy_frame(nlp: Language) -> Language:
+    """A pipeline of the same components, with settings of its own."""
+    twin = copy(nlp)
+    twin._components = list(nlp._components)
+    twin._meta = deepcopy(nlp._meta)
+    twin._pipe_meta = dict(nlp._pipe_meta)
+    twin._pipe_configs = deepcopy(nlp._pipe_configs)
+    twin._config = nlp._config.copy()
+    twin._disabled = set(nlp._disabled)
+    twin._optimizer = None
+    return twin

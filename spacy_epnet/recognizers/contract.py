@@ -1,0 +1,127 @@
+"""The contract of the family: what each few-shot recogniser has to bring.
+
+A recogniser is a pipeline component over token vectors. How it learns from examples,
+recognises entities and explains them is its own. All that can be done without knowing
+that is done in `base.py`, once.
+"""
+
+from abc import abstractmethod
+from pathlib import Path
+from typing import Any, ClassVar
+
+from spacy.pipeline.trainable_pipe import TrainablePipe
+from spacy.tokens import Doc, Span
+from thinc.api import Model
+
+from ..types import Points, Spans, TokenVectors
+from .annotation import Prediction
+from .gold import Gold
+from .learning import Learning, Lesson
+from .settings import AdaptSettings, ComponentConfig, ComponentSettings
+
+
+class Contract(TrainablePipe):
+    """What adapting, measuring and explaining know of a recogniser.
+
+    Its model has a reference "tok2vec" to the layer that makes token vectors.
+    """
+
+    # What a recogniser can be told: as a component, and when it is adapted.
+    settings_type: ClassVar[type[ComponentSettings]] = ComponentSettings
+    adapt_type: ClassVar[type[AdaptSettings]] = AdaptSettings
+    # Ways to adapt it, as a config with a section for each.
+    profiles: ClassVar[Path] = Path(__file__).with_name("profiles.cfg")
+    # Settings of an adaptation that can't be changed when types are added to others.
+    fixed_when_extending: ClassVar[frozenset[str]] = frozenset()
+
+    cfg: ComponentConfig  # type: ignore[assignment]
+    model: Model
+    # What was learned and isn't weights, in terms of JSON.
+    learned: dict[str, Any]
+
+    # What each recogniser has to bring
+
+    @property
+    @abstractmethod
+    def is_ready(self) -> bool:
+        """RETURNS (bool): Whether the model has weights."""
+
+    @property
+    @abstractmethod
+    def limits(self) -> str:
+        """RETURNS (str): What is true of entities that can't be predicted, such as
+        "longer than 10 tokens"."""
+
+    @abstractmethod
+    def can_predict(self, ent: Span) -> bool:
+        """Whether an entity could be predicted at all."""
+
+    @abstractmethod
+    def learn(self, lesson: Lesson, settings: Any) -> Learning:
+        """Learn types from a support set. The labels are those to be known afterwards.
+
+        lesson (Lesson): The support set, encoded.
+        settings (AdaptSettings): How to go about it, see `adapt_type`.
+        RETURNS (Learning): What to tell of it.
+        """
+
+    @abstractmethod
+    def recognize(self, docs: list[Doc], tokens: TokenVectors) -> list[list[Prediction]]:
+        """Recognise the entities of docs that are encoded already.
+
+        docs (List[Doc]): The docs.
+        tokens (TokenVectors): What `encode` gave for them.
+        RETURNS (List[List[Prediction]]): The entities of each doc, none overlapping.
+        """
+
+    @abstractmethod
+    def embed(self, tokens: TokenVectors, spans: Spans) -> Points:
+        """Find where spans are in the space in which they are compared.
+
+        tokens (TokenVectors): The batch.
+        spans (Spans): The spans.
+        RETURNS (Points): A point for each. The squared distance tells how alike two
+            spans are.
+        """
+
+    @abstractmethod
+    def rate(self, tokens: TokenVectors, spans: Spans) -> list[dict[str | None, float]]:
+        """Find how probable each type is for some spans.
+
+        tokens (TokenVectors): The batch.
+        spans (Spans): The spans.
+        RETURNS (List[Dict[Optional[str], float]]): For each span the probability of
+            each label, and under None that of no entity.
+        """
+
+    @abstractmethod
+    def initialize_model(self, docs: list[Doc]) -> None:
+        """Make the weights, for the labels that are there.
+
+        docs (List[Doc]): A sample.
+        """
+
+    @abstractmethod
+    def update_model(self, docs: list[Doc], golds: list[Gold]) -> dict[str, float]:
+        """Learn from a batch of the source domain, up to the gradients.
+
+        docs (List[Doc]): The batch.
+        golds (List[Gold]): The annotation of each doc.
+        RETURNS (Dict[str, float]): The loss, or the parts of it that `loss_parts` names.
+        """
+
+    # What a recogniser may add to
+
+    @property
+    def loss_parts(self) -> dict[str, str]:
+        """RETURNS (Dict[str, str]): Where `update` puts the parts of the loss."""
+        return {}
+
+    def on_labels(self) -> None:
+        """Called when `labels` has changed, for what depends on it."""
+
+    def on_renamed(self, label: str, new: str) -> None:
+        """Called when a label has another name, before `on_labels`."""
+
+    def check_learned(self) -> None:
+        """Raise an error if what was loaded doesn't fit together."""

@@ -1,0 +1,163 @@
+"""The paper's Adapt step: prototypes for new types, fine-tuned on their examples."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy
+from thinc.api import Model, Ops
+
+from ..layout import get_layout
+from ..learning import Learning, Lesson
+from .assignment import (
+    Assignment,
+    Evidence,
+    get_cosines,
+    get_words,
+    list_free,
+)
+from .finetuning import Tuning
+from .head import get_prototypes, project_spans
+from .pool import SpanPool, get_span_pool
+from .prototypes import NONE_ROW, Generation, join, list_rows
+from .settings import EPNetAdaptSettings
+
+
+@dataclass
+class EPNetLearning(Learning):
+    """What EP-Net tells of an adaptation.
+
+    assignments (Dict[str, Assignment]): What each type has begun with.
+    tuning (Tuning): The loss of each pass, and why it stopped.
+    """
+
+    assignments: dict[str, Assignment] = field(default_factory=dict)
+    tuning: Tuning = field(default_factory=Tuning)
+
+
+def describe_learning(
+    assignments: dict[str, Assignment], tuning: Tuning
+) -> EPNetLearning:
+    """Say in words and numbers what was done."""
+    first, last = tuning.losses[0], tuning.losses[-1]
+    return EPNetLearning(
+        f"{tuning.steps} steps, loss {first:.4f} to {last:.4f}: {tuning.stopped}",
+        ("prototype", "begun as"),
+        {
+            label: (str(assigned.row), assigned.show_origins())
+            for label, assigned in assignments.items()
+        },
+        {
+            "steps": tuning.steps,
+            "stopped": tuning.stopped,
+            "losses": tuning.losses,
+            "assignment": {
+                label: {"row": assigned.row, "origins": assigned.origins}
+                for label, assigned in assignments.items()
+            },
+        },
+        assignments,
+        tuning,
+    )
+
+
+def gather_spans(
+    head: Model, lesson: Lesson, old: dict[str, int], *, max_width: int
+) -> SpanPool:
+    """The spans of a support set.
+
+    head (Model): The head.
+    lesson (Lesson): The support set.
+    old (Dict[str, int]): Types that stay, whose columns come first. What isn't marked
+        is what the recogniser takes it for, so that it isn't taught to be None.
+    max_width (int): The longest span that can be predicted.
+    RETURNS (SpanPool): The spans.
+    """
+    columns = number_columns(lesson, old)
+    golds = [
+        gold._replace(ents=[ent for ent in gold.ents if ent.label_ in columns])
+        for gold in lesson.golds
+    ]
+    layout = get_layout(lesson.docs, ops=head.ops)
+    pool = get_span_pool(golds, layout, columns, max_width=max_width, ops=head.ops)
+    if not old:
+        return pool
+    rows = list_rows(old, ops=head.ops)
+    distances, _ = head.predict((lesson.tokens, pool.nones, rows))
+    return pool._replace(none_targets=distances.argmin(axis=1).astype("i"))
+
+
+def number_columns(lesson: Lesson, old: dict[str, int]) -> dict[str, int]:
+    """The column of the distances of each new type, after None and those that stay."""
+    return {label: i for i, label in enumerate(lesson.labels, len(old) + 1)}
+
+
+def assign_prototypes(
+    head: Model,
+    lesson: Lesson,
+    pool: SpanPool,
+    settings: EPNetAdaptSettings,
+    *,
+    kept: list[Generation],
+    known: dict[str, int],
+) -> dict[str, Assignment]:
+    """Choose what new types begin with.
+
+    head (Model): The head.
+    lesson (Lesson): The support set.
+    pool (SpanPool): Its spans.
+    settings (EPNetAdaptSettings): How to choose.
+    kept (List[Generation]): Types that stay, whose rows can't be taken.
+    known (Dict[str, int]): The rows of all types that the source has been trained on.
+    RETURNS (Dict[str, Assignment]): What each type begins with. A type that the
+        recogniser has been trained on begins with the prototype that it had then.
+    """
+    old = join(kept)
+    taken = set(old.values())
+    labels = lesson.labels
+    same = {n: known[n] for n in labels if n in known and known[n] not in taken}
+    chosen = {label: Assignment(row, {label: 1.0}) for label, row in same.items()}
+    new = [label for label in labels if label not in same]
+    if new:
+        taken |= set(same.values())
+        used = {label: row for label, row in known.items() if row not in taken}
+        columns = number_columns(lesson, old)
+        prototypes = head.ops.to_numpy(get_prototypes(head))
+        evidence = Evidence(
+            head.ops.to_numpy(project_spans(head, lesson.tokens, pool.entities)),
+            get_members(head.ops.to_numpy(pool.targets), [columns[n] for n in new]),
+            prototypes,
+            known,
+            used,
+            list_free({*taken, *used.values()}, len(prototypes)),
+            lambda names: compare_names(lesson, names, [*known], ops=head.ops),
+            settings.seed,
+        )
+        chosen |= settings.assignment(new, evidence)
+    return {label: chosen[label] for label in labels}
+
+
+def get_members(targets: Any, columns: list[int]) -> Any:
+    """(types, entities) Rows that take the mean over the entities of each type.
+
+    targets (numpy.ndarray): (entities,) The column of each entity.
+    columns (List[int]): The column of each type.
+    """
+    flags = numpy.stack([targets == column for column in columns])
+    return flags / numpy.maximum(1, flags.sum(axis=1, keepdims=True))
+
+
+def compare_names(
+    lesson: Lesson, labels: list[str], others: list[str], *, ops: Ops
+) -> Any:
+    """(labels, others) How alike the names of types are, to the pipeline's encoder."""
+    texts = [get_words(label) for label in (*labels, *others)]
+    tokens = map(ops.to_numpy, lesson.encode_texts(texts))
+    vectors = numpy.stack([part.mean(axis=0) for part in tokens])
+    # All names have much in common. What sets them apart is what counts.
+    vectors -= vectors[len(labels) :].mean(axis=0)
+    return get_cosines(vectors[: len(labels)], vectors[len(labels) :])
+
+
+def choose_trained_rows(rows: dict[str, int], old: dict[str, int]) -> list[int]:
+    """The prototypes that may move: None's only if no old type depends on it."""
+    return [*rows.values()] if old else [NONE_ROW, *rows.values()]

@@ -1,0 +1,193 @@
+"""The PyTorch network as a layer of a Thinc model."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from thinc.api import ArgsKwargs, Model, Optimizer, PyTorchShim, torch2xp, xp2torch
+from thinc.layers.pytorchwrapper import forward
+
+from ...encoder.weights import renew_shim
+from ...types import Points, Spans, TokenVectors
+from .types import Distances, HeadInput, HeadOutput, Prototypes, Rows
+
+
+def build_head(
+    make_network: Callable,
+    *,
+    n_prototypes: int,
+    learn_rate_scale: float,
+    similarity: str,
+) -> Model[HeadInput, HeadOutput]:
+    """Wrap a network that is made when the width of the tokens is known.
+
+    make_network (Callable): Makes the network from `token_width` and `n_prototypes`.
+    n_prototypes (int): Prototypes to begin with.
+    learn_rate_scale (float): Multiple of the optimizer's learning rate.
+    similarity (str): What the weights are for.
+    """
+    return Model(
+        "epnet_head",
+        forward,
+        init=init,
+        attrs={
+            "convert_inputs": convert_inputs,
+            "convert_outputs": convert_outputs,
+            "dropout_rate": 0.0,
+            "n_prototypes": n_prototypes,
+            "trains_tokens": True,
+        },
+        shims=[NetworkShim(make_network, learn_rate_scale, {"similarity": similarity})],
+    )
+
+
+def init(model: Model[HeadInput, HeadOutput], X: Any = None, Y: Any = None) -> None:
+    tokens, _, _ = X
+    shim: Any = model.shims[0]
+    shim._model = shim.make_network(
+        token_width=tokens.shape[1], n_prototypes=model.attrs["n_prototypes"]
+    )
+
+
+class NetworkShim(PyTorchShim):
+    """Saves its network as safetensors, and makes it anew when loading.
+
+    make_network (Callable): Makes the network from `token_width` and `n_prototypes`.
+    learn_rate_scale (float): Multiple of the optimizer's learning rate.
+    config (Dict[str, Any]): What weights must have been trained with to be loaded.
+    """
+
+    def __init__(
+        self,
+        make_network: Callable,
+        learn_rate_scale: float,
+        config: dict[str, Any],
+    ):
+        super().__init__(
+            None,
+            config,
+            serialize_model=_to_bytes,
+            deserialize_model=partial(_from_bytes, make_network),
+        )
+        self.make_network = make_network
+        self.learn_rate_scale = learn_rate_scale
+
+    def finish_update(self, optimizer: Optimizer) -> None:
+        super().finish_update(partial(optimizer, lr_scale=self.learn_rate_scale))  # type: ignore[arg-type]
+
+    def from_bytes(self, bytes_data: bytes) -> "NetworkShim":
+        config = self.cfg
+        super().from_bytes(bytes_data)
+        if self.cfg != config:
+            raise ValueError(f"the weights are for {self.cfg}, not {config}")
+        return self
+
+    def grow(self, n_prototypes: int) -> None:
+        """Add prototypes until there are `n_prototypes`."""
+        self._model.grow(n_prototypes)
+        renew_shim(self)
+
+
+def _to_bytes(network) -> bytes:
+    from .network import save_network
+
+    return save_network(network)
+
+
+def _from_bytes(make_network: Callable, network, data: bytes, device):
+    from .network import load_network
+
+    return load_network(make_network, data)
+
+
+def convert_inputs(
+    model: Model, inputs: HeadInput, is_train: bool
+) -> tuple[ArgsKwargs, Callable[[ArgsKwargs], TokenVectors]]:
+    tokens, spans, rows = inputs
+    shim: Any = model.shims[0]
+    shim._model.dropout = model.attrs["dropout_rate"]
+    trains_tokens = model.attrs["trains_tokens"]
+    args = (
+        xp2torch(tokens, requires_grad=is_train and trains_tokens, device=shim.device),
+        xp2torch(spans[:, 0], device=shim.device).long(),
+        xp2torch(spans[:, 1], device=shim.device).long(),
+        xp2torch(rows, device=shim.device).long(),
+    )
+
+    def convert_gradient(d_args: ArgsKwargs) -> TokenVectors:
+        if not trains_tokens:
+            return model.ops.alloc2f(0, 0)
+        return torch2xp(d_args.args[0])  # type: ignore[return-value]
+
+    return ArgsKwargs(args=args, kwargs={}), convert_gradient
+
+
+def convert_outputs(
+    model: Model, inputs_outputs: tuple, is_train: bool
+) -> tuple[HeadOutput, Callable[[HeadOutput], ArgsKwargs]]:
+    _, outputs = inputs_outputs
+    device = model.shims[0].device  # type: ignore[attr-defined]
+
+    def convert_gradient(d_outputs: HeadOutput) -> ArgsKwargs:
+        gradients = [xp2torch(d_output, device=device) for d_output in d_outputs]
+        return ArgsKwargs(args=(outputs,), kwargs={"grad_tensors": gradients})
+
+    distances, prototypes = outputs
+    return (torch2xp(distances), torch2xp(prototypes)), convert_gradient  # type: ignore[return-value]
+
+
+def project_spans(head: Model, tokens: TokenVectors, spans: Spans) -> Points:
+    """Map spans to the space of the prototypes.
+
+    head (Model): The head.
+    tokens (TokenVectors): The batch's tokens.
+    spans (Spans): The spans.
+    RETURNS (Points): (M, d1) A point for each span.
+    """
+    import torch
+
+    args = convert_inputs(head, (tokens, spans, head.ops.alloc1i(0)), False)[0].args
+    network: Any = head.shims[0]._model
+    network.eval()
+    with torch.no_grad():
+        return torch2xp(network.project(network.embed(*args[:3])))  # type: ignore[return-value]
+
+
+def measure_spans(
+    head: Model, tokens: TokenVectors, spans: Spans, rows_in_use: list[Rows]
+) -> list[Distances]:
+    """Measure how far spans are from prototypes, which are projected once for all.
+
+    head (Model): The head.
+    tokens (TokenVectors): The batch's tokens.
+    spans (Spans): The spans.
+    rows_in_use (List[Rows]): The prototypes of each generation. How a product is
+        rounded depends on its shape, so each has one of its own, and the distances to
+        the older ones stay the same to the last bit.
+    RETURNS (List[Distances]): The distances to those of each generation.
+    """
+    import torch
+
+    shim: Any = head.shims[0]
+    points = xp2torch(project_spans(head, tokens, spans), device=shim.device)
+    distances = []
+    with torch.no_grad():
+        for rows in rows_in_use:
+            chosen = xp2torch(rows, device=shim.device).long()
+            distances.append(torch2xp(shim._model.measure(points, chosen)[0]))
+    return distances  # type: ignore[return-value]
+
+
+def get_prototypes(head: Model) -> Prototypes:
+    """RETURNS (Prototypes): All prototypes, as they are compared with spans."""
+    network: Any = head.shims[0]._model
+    return torch2xp(network.get_prototypes().detach())  # type: ignore[return-value]
+
+
+def set_prototype(head: Model, row: int, value: Any) -> None:
+    """Put something into a row of the prototype table."""
+    import torch
+
+    shim: Any = head.shims[0]
+    with torch.no_grad():
+        shim._model.prototypes[row] = xp2torch(value, device=shim.device)

@@ -1,0 +1,156 @@
+"""EP-Net in PyTorch: from token vectors and spans to distances."""
+
+from collections.abc import Callable
+from itertools import pairwise
+
+import torch
+from safetensors.torch import load, save
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+
+class SpanPrototypeNetwork(nn.Module):
+    """Embeds spans, projects them next to the prototypes, measures distances.
+
+    token_width (int): Size of a token vector (the paper's d2).
+    max_width (int): Longest span with a width embedding of its own (epsilon).
+    width_size (int): Size of a width embedding (d3).
+    prototype_size (int): Size of a prototype and of the hidden layers (d1).
+    depth (int): Layers of the projection.
+    n_prototypes (int): Rows of the prototype table, None's included.
+    initial_scale (float): Standard deviation of the initial prototypes.
+    normalize (bool): Compare directions only, so that the distance is 2 - 2 cos.
+    """
+
+    def __init__(
+        self,
+        *,
+        token_width: int,
+        max_width: int,
+        width_size: int,
+        prototype_size: int,
+        depth: int,
+        n_prototypes: int,
+        initial_scale: float,
+        normalize: bool,
+    ):
+        super().__init__()
+        self.initial_scale = initial_scale
+        self.normalize = normalize
+        self.dropout = 0.0
+        self.width_embeddings = nn.Embedding(max_width, width_size)
+        sizes = [token_width + width_size] + [prototype_size] * depth
+        self.projection = nn.ModuleList(
+            nn.Linear(n_in, n_out) for n_in, n_out in pairwise(sizes)
+        )
+        self.prototypes = nn.Parameter(torch.empty(0, prototype_size))
+        self.grow(n_prototypes)
+
+    def grow(self, n_prototypes: int) -> None:
+        """Add prototypes until there are `n_prototypes`. Those there stay."""
+        old = self.prototypes.data
+        new = old.new_empty(max(0, n_prototypes - len(old)), old.shape[1])
+        nn.init.normal_(new, std=self.initial_scale)
+        self.prototypes = nn.Parameter(torch.cat([old, new]))
+
+    def forward(
+        self, tokens: Tensor, starts: Tensor, widths: Tensor, rows: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """Measure how far each span is from each prototype in use.
+
+        tokens (Tensor): (T, d2) The batch's token vectors.
+        starts (Tensor): (M,) First token of each span.
+        widths (Tensor): (M,) Tokens of each span.
+        rows (Tensor): (R,) The prototypes in use.
+        RETURNS (Tuple[Tensor, Tensor]): (M, R) Squared distances, and (P, d1) all
+            prototypes, so that a loss can be put on both.
+        """
+        return self.measure(self.project(self.embed(tokens, starts, widths)), rows)
+
+    def measure(self, projected: Tensor, rows: Tensor) -> tuple[Tensor, Tensor]:
+        """Measure how far projected spans are from each prototype in use."""
+        prototypes = self.get_prototypes()[rows]
+        return square_distances(projected, prototypes), self.prototypes
+
+    def get_prototypes(self) -> Tensor:
+        """The prototypes, as they are compared with projected spans."""
+        return (
+            F.normalize(self.prototypes, dim=1) if self.normalize else self.prototypes
+        )
+
+    def embed(self, tokens: Tensor, starts: Tensor, widths: Tensor) -> Tensor:
+        """Describe spans by the maximum of their tokens and by their width."""
+        clamped = widths.clamp(max=self.width_embeddings.num_embeddings)
+        pooled = pool_spans(tokens, starts, widths)
+        return torch.cat([pooled, self.width_embeddings(clamped - 1)], dim=1)
+
+    def project(self, spans: Tensor) -> Tensor:
+        """Map embedded spans to the space of the prototypes."""
+        *hidden, last = self.projection
+        for layer in hidden:
+            spans = F.dropout(F.relu(layer(spans)), self.dropout, self.training)
+        projected = last(spans)
+        return F.normalize(projected, dim=1) if self.normalize else projected
+
+
+def pool_spans(tokens: Tensor, starts: Tensor, widths: Tensor) -> Tensor:
+    """Take the maximum over each span's tokens.
+
+    Maxima over 1, 2, 4, 8 ... tokens are made for the whole batch, each from the
+    ones before. Any span is covered by two of them that overlap.
+
+    tokens (Tensor): (T, d2) The batch's token vectors.
+    starts (Tensor): (M,) First token of each span.
+    widths (Tensor): (M,) Tokens of each span.
+    RETURNS (Tensor): (M, d2) The pooled spans.
+    """
+    powers = torch.frexp(widths.float()).exponent.long() - 1
+    maxima = [tokens]
+    offsets = [0]
+    for power in range(int(powers.max()) if len(powers) else 0):
+        last = maxima[-1]
+        offsets.append(offsets[-1] + len(last))
+        reach = 1 << power
+        maxima.append(torch.maximum(last[:-reach], last[reach:]))
+    table = torch.cat(maxima)
+    first = torch.tensor(offsets, device=starts.device)[powers] + starts
+    return torch.maximum(table[first], table[first + widths - (1 << powers)])
+
+
+def square_distances(points: Tensor, centres: Tensor) -> Tensor:
+    """Squared Euclidean distance of each point to each centre."""
+    products = points @ centres.T
+    norms = (points * points).sum(dim=1, keepdim=True)
+    return (norms - 2 * products + (centres * centres).sum(dim=1)).clamp(min=0)
+
+
+def save_network(network: SpanPrototypeNetwork | None) -> bytes:
+    """The weights of a network as safetensors, which hold numbers and can't run code,
+    or nothing if it isn't initialized.
+    """
+    if network is None:
+        return b""
+    state = network.state_dict()
+    return save({name: value.cpu().contiguous() for name, value in state.items()})
+
+
+def load_network(
+    make_network: Callable[..., SpanPrototypeNetwork], data: bytes
+) -> SpanPrototypeNetwork | None:
+    """Rebuild a network from its weights, or nothing from nothing.
+
+    make_network (Callable[..., SpanPrototypeNetwork]): Makes an untrained network
+        from the two sizes that aren't settings, which the weights tell.
+    data (bytes): The weights.
+    RETURNS (Optional[SpanPrototypeNetwork]): The network.
+    """
+    if not data:
+        return None
+    weights = load(data)
+    width_size = weights["width_embeddings.weight"].shape[1]
+    network = make_network(
+        token_width=weights["projection.0.weight"].shape[1] - width_size,
+        n_prototypes=len(weights["prototypes"]),
+    )
+    network.load_state_dict(weights)
+    return network

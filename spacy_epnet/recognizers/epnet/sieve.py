@@ -1,0 +1,162 @@
+"""A quick look at all spans of a batch, to find the few that can be entities.
+
+Nearly all spans are nothing, and it takes little to see that:
+
+- Spans of one width are pooled together, by a running maximum over the tokens.
+- What a width adds to the first layer is the same for all of its spans.
+- Only by how much a type is nearer than None counts. The norm of the projected span
+  cancels out of that, so that the last layer folds into the prototypes.
+- Half precision is enough, on machines that compute in it.
+
+A span passes if it can be an entity, in view of how much all this rounds, which is
+measured on a sample. What passes is measured again as in training, so that the
+predictions are those of the plain network.
+"""
+
+from typing import Any
+
+import torch
+from thinc.api import Model, torch2xp, xp2torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from ...encoder.precision import get_fastest_dtype
+from ...types import Ints1d, Spans, TokenVectors
+from .network import SpanPrototypeNetwork
+from .prototypes import NONE_ROW
+from .types import Rows
+
+# Spans that rounding is measured on, and how much more is allowed for.
+SAMPLE_SIZE = 256
+SAFETY = 8.0
+
+# Rows of a matrix product. To prepare for a new number of them takes a third as long as
+# the product itself, so it is always the same.
+BLOCK_SIZE = 512
+
+
+class Sieve:
+    """Lets the spans pass that can be entities.
+
+    head (Model): The head.
+    rows_in_use (List[Rows]): The prototypes of each generation, None's first.
+    dtype (Optional[torch.dtype]): What to compute in. By default the fastest.
+    """
+
+    def __init__(
+        self,
+        head: Model,
+        rows_in_use: list[Rows],
+        *,
+        dtype: torch.dtype | None = None,
+    ):
+        shim: Any = head.shims[0]
+        self.ops = head.ops
+        self.device = shim.device
+        self.dtype = dtype or get_fastest_dtype(self.device)
+        self.network: SpanPrototypeNetwork = shim._model
+        self.rows_in_use = [
+            xp2torch(rows, device=self.device).long() for rows in rows_in_use
+        ]
+        *hidden, last = self.network.projection
+        self.folds = bool(hidden) and not self.network.normalize
+        first, *others = hidden if self.folds else self.network.projection
+        with torch.inference_mode():
+            embeddings = self.network.width_embeddings.weight
+            n_tokens = first.in_features - embeddings.shape[1]
+            by_token, by_width = first.weight[:, :n_tokens], first.weight[:, n_tokens:]
+            self.first = by_token.to(self.dtype)
+            self.width_biases = (embeddings @ by_width.T + first.bias).to(self.dtype)
+            self.others = [
+                (layer.weight.to(self.dtype), layer.bias.to(self.dtype))
+                for layer in others
+            ]
+            self.contrasts = [
+                self._get_contrast(rows[1:], last) for rows in self.rows_in_use
+            ]
+        # The largest error of each generation so far, and how many spans it is from.
+        self.rounding = [0.0] * len(rows_in_use)
+        self.n_measured = 0
+
+    def _get_contrast(self, types: Tensor, last: torch.nn.Linear) -> tuple:
+        """The layer that tells by how much types are nearer than None."""
+        prototypes = self.network.get_prototypes()
+        none, chosen = prototypes[NONE_ROW], prototypes[types]
+        weight = 2 * (chosen - none)
+        bias = none @ none - (chosen * chosen).sum(dim=1)
+        if self.folds:
+            weight, bias = weight @ last.weight, bias + weight @ last.bias
+        return weight.to(self.dtype), bias.to(self.dtype)
+
+    def sift(self, tokens: TokenVectors, starts: list[Ints1d]) -> list[Spans]:
+        """Find the spans that can be entities.
+
+        tokens (TokenVectors): A part of the batch.
+        starts (List[Ints1d]): The first tokens of the candidates of each width.
+        RETURNS (List[Spans]): What passes for each generation.
+        """
+        vectors = xp2torch(tokens, device=self.device)
+        places = [xp2torch(part, device=self.device).long() for part in starts]
+        with torch.inference_mode():
+            if self.n_measured < SAMPLE_SIZE:
+                self._measure_rounding(vectors, places)
+            passed = self._sift(vectors.to(self.dtype), places)
+        return [torch2xp(spans) for spans in passed]  # type: ignore[misc]
+
+    def _sift(self, vectors: Tensor, places: list[Tensor]) -> list[Tensor]:
+        limits = [-SAFETY * error for error in self.rounding]
+        pooled, widths = self._pool(vectors, places)
+        spans = torch.stack([torch.cat(places), widths], dim=1).int()
+        found = zip(self._get_leads(pooled, widths), limits, strict=True)
+        return [spans[leads.amax(dim=1) > limit] for leads, limit in found]
+
+    def _pool(self, vectors: Tensor, places: list[Tensor]) -> tuple[Tensor, Tensor]:
+        """Pool the candidates of all widths, and tell how wide each is."""
+        counts = torch.tensor([len(starts) for starts in places])
+        widths = torch.arange(1, len(places) + 1).repeat_interleave(counts)
+        pooled = vectors.new_empty((len(widths), vectors.shape[1]))
+        parts = pooled.split(counts.tolist())
+        maxima = vectors
+        for i, (starts, part) in enumerate(zip(places, parts, strict=True)):
+            if i:
+                maxima = torch.maximum(maxima[:-1], vectors[i:])
+            torch.index_select(maxima, 0, starts, out=part)
+        return pooled, widths.to(self.device)
+
+    def _get_leads(self, pooled: Tensor, widths: Tensor) -> list[Tensor]:
+        """By how much each type of a generation is nearer to spans than None."""
+        blocks = [
+            self._get_leads_in_block(
+                pooled[i : i + BLOCK_SIZE], widths[i : i + BLOCK_SIZE]
+            )
+            for i in range(0, max(1, len(pooled)), BLOCK_SIZE)
+        ]
+        return [torch.cat(parts)[: len(pooled)] for parts in zip(*blocks, strict=True)]
+
+    def _get_leads_in_block(self, pooled: Tensor, widths: Tensor) -> list[Tensor]:
+        filling = (0, 0, 0, BLOCK_SIZE - len(pooled))
+        biases = F.pad(self.width_biases[widths - 1], filling)
+        spans = torch.addmm(biases, F.pad(pooled, filling), self.first.T)
+        for weight, bias in self.others:
+            spans = F.linear(spans.relu_(), weight, bias)
+        if self.folds:
+            spans.relu_()
+        elif self.network.normalize:
+            spans = F.normalize(spans, dim=1)
+        return [F.linear(spans, *contrast) for contrast in self.contrasts]
+
+    def _measure_rounding(self, vectors: Tensor, places: list[Tensor]) -> None:
+        """See how far off the leads of some spans of each width are."""
+        self.network.eval()  # no dropout
+        share = -(-SAMPLE_SIZE // len(places))
+        samples = [starts[:: max(1, len(starts) // share)] for starts in places]
+        pooled, widths = self._pool(vectors.to(self.dtype), samples)
+        projected = self.network.project(
+            self.network.embed(vectors, torch.cat(samples), widths)
+        )
+        for i, leads in enumerate(self._get_leads(pooled, widths)):
+            distances, _ = self.network.measure(projected, self.rows_in_use[i])
+            exact = distances[:, :1] - distances[:, 1:]
+            errors = (exact - leads).abs()
+            self.rounding[i] = max([self.rounding[i], *errors.amax(dim=1).tolist()])
+        self.n_measured += len(projected)

@@ -1,0 +1,215 @@
+"""What token-level recognisers share: each token takes a type by what is remembered.
+
+What is each one's own is how tokens are compared with the memory, and how the token
+vectors are trained.
+"""
+
+from abc import abstractmethod
+from typing import Any
+
+from pydantic import Field
+from spacy.tokens import Doc, Span
+from thinc.types import Floats2d
+
+from ...types import Points, Spans, TokenVectors
+from ..annotation import Prediction, deal_to_docs
+from ..base import FewShotRecognizer
+from ..gold import Gold
+from ..layout import get_layout, iter_windows
+from ..learning import Learning, Lesson
+from ..settings import ComponentSettings
+from .decoding import decode_runs
+from .memory import UNKNOWN, TokenMemory, tag_tokens
+from .model import get_memory, set_memory
+
+# Tokens that are compared with the memory at a time.
+WINDOW = 1024
+# None has to be remembered by more tokens than a type, because it can be anything.
+NONE_SHARE = 10
+
+
+class TokenSettings(ComponentSettings):
+    """The settings of the component.
+
+    memory_size (int): Tokens of each type that are remembered from a training. All
+        tokens of a support set are.
+    """
+
+    memory_size: int = Field(ge=1)
+
+
+class TokenRecognizer(FewShotRecognizer):
+    """Recognises entities as runs of tokens of one type."""
+
+    settings_type = TokenSettings
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        """Initialize the recogniser. See the factories for the settings."""
+        super().__init__(*args, **kwargs)
+        # The labels of the columns, from the second.
+        self.learned["memory_labels"] = []
+
+    # What is left to each
+
+    @abstractmethod
+    def represent(self, tokens: TokenVectors) -> TokenVectors:
+        """Find the vectors by which tokens are compared."""
+
+    @abstractmethod
+    def measure(
+        self, points: TokenVectors, memory: TokenMemory, n_columns: int
+    ) -> Floats2d:
+        """(points, columns) How far represented tokens are from each type, None first.
+        Types of which nothing is remembered are infinitely far.
+        """
+
+    @abstractmethod
+    def train(
+        self, tokens: TokenVectors, columns: Any, docs: list[Doc]
+    ) -> tuple[float, TokenVectors]:
+        """Find the loss of a batch, and its gradient with respect to the tokens."""
+
+    # The memory
+
+    @property
+    def memory(self) -> TokenMemory:
+        """RETURNS (TokenMemory): What is remembered."""
+        memory = get_memory(self.model)
+        assert memory is not None, "checked by is_ready"
+        return memory
+
+    @property
+    def columns(self) -> dict[str, int]:
+        """RETURNS (Dict[str, int]): The column of each label."""
+        return {label: i for i, label in enumerate(self.labels, 1)}
+
+    @property
+    def is_ready(self) -> bool:
+        """RETURNS (bool): Whether there is a memory."""
+        return get_memory(self.model) is not None
+
+    def on_labels(self) -> None:
+        """Forget tokens of types that are gone."""
+        if self.is_ready:
+            known = enumerate(self.learned["memory_labels"], 1)
+            kept = {i: self.columns[n] for i, n in known if n in self.columns}
+            set_memory(self.model, self.memory.renumber({0: 0, **kept}))
+        self.learned["memory_labels"] = list(self.labels)
+
+    def on_renamed(self, label: str, new: str) -> None:
+        """Let a label keep its tokens under another name."""
+        names = {label: new}
+        known = self.learned["memory_labels"]
+        self.learned["memory_labels"] = [names.get(old, old) for old in known]
+
+    def check_learned(self) -> None:
+        """Raise an error if labels and memory don't fit together."""
+        if list(self.learned["memory_labels"]) != list(self.labels):
+            raise ValueError("its labels and those of its memory differ")
+        memory = get_memory(self.model)
+        if memory is not None and len(memory.columns):
+            if len(memory.columns) != len(memory.vectors):
+                raise ValueError("its memory is incomplete")
+            if not 0 <= int(memory.columns.max()) <= len(self.labels):
+                raise ValueError("its memory has tokens of types without a label")
+
+    # What can be recognised
+
+    @property
+    def limits(self) -> str:
+        """RETURNS (str): What is true of entities that can't be predicted."""
+        return "beginning or ending in whitespace"
+
+    def can_predict(self, ent: Span) -> bool:
+        """Whether an entity has proper edges. Two of a type side by side are taken for
+        one, which no single entity shows.
+        """
+        return not (ent[0].is_space or ent[-1].is_space)
+
+    def recognize(
+        self, docs: list[Doc], tokens: TokenVectors
+    ) -> list[list[Prediction]]:
+        """Recognise the entities of docs that are encoded already. See the base."""
+        if not len(tokens):
+            return [[] for _ in docs]
+        ops = self.model.ops
+        predictions = decode_runs(
+            self._get_probabilities(tokens),
+            get_layout(docs, ops=ops),
+            list(self.labels),
+            threshold=self.cfg["threshold"],
+            ops=ops,
+        )
+        return deal_to_docs(predictions, docs)
+
+    def _get_probabilities(self, tokens: TokenVectors) -> Floats2d:
+        """(T, columns) How probable each type is for each token."""
+        memory, n_columns = self.memory, len(self.labels) + 1
+        parts = []
+        for window, _ in iter_windows(len(tokens), 1, WINDOW):
+            points = self.represent(tokens[window])
+            distances = self.measure(points, memory, n_columns)
+            nearest = distances.min(axis=1, keepdims=True)
+            likelihoods = self.model.ops.xp.exp(nearest - distances)
+            parts.append(likelihoods / likelihoods.sum(axis=1, keepdims=True))
+        return self.model.ops.xp.concatenate(parts)
+
+    def embed(self, tokens: TokenVectors, spans: Spans) -> Points:
+        """Take the mean over the tokens of each span. See the base."""
+        points = self.represent(tokens[:])
+        means = [points[s : s + w].mean(axis=0) for s, w in spans.tolist()]
+        return self.model.ops.xp.stack(means)
+
+    def rate(self, tokens: TokenVectors, spans: Spans) -> list[dict[str | None, float]]:
+        """Find how probable each type is for some spans: the mean over their tokens.
+        See the base.
+        """
+        probabilities = self._get_probabilities(tokens)
+        names = [None, *self.labels]
+        means = (probabilities[s : s + w].mean(axis=0) for s, w in spans.tolist())
+        return [dict(zip(names, mean.tolist(), strict=True)) for mean in means]
+
+    # Learning
+
+    def initialize_model(self, docs: list[Doc]) -> None:
+        """Make an empty memory. See the base."""
+        self.model.initialize(X=docs)
+
+    def update_model(self, docs: list[Doc], golds: list[Gold]) -> dict[str, float]:
+        """Learn from a batch, up to the gradients. See the base."""
+        tokens, backprop = self.model.begin_update(docs)
+        columns = self.model.ops.xp.asarray(tag_tokens(golds, self.columns))
+        loss, d_tokens = self.train(tokens, columns, docs)
+        backprop(d_tokens)
+        size = self.cfg["memory_size"]
+        latest = self.memory.add(self.represent(tokens), columns)
+        limits = [size * NONE_SHARE, *(size for _ in self.labels)]
+        set_memory(self.model, latest.keep_latest(limits))
+        return {self.name: loss}
+
+    def learn(self, lesson: Lesson, settings: Any) -> Learning:
+        """Remember the tokens of the support set. See the base."""
+        points = self.represent(lesson.tokens)
+        old = list(self.labels) if lesson.extends else []
+        marked = {label: i for i, label in enumerate(lesson.labels, len(old) + 1)}
+        columns = self.model.ops.xp.asarray(tag_tokens(lesson.golds, marked))
+        if old:
+            # What isn't marked may be of an old type.
+            taken = self._get_probabilities(lesson.tokens).argmax(axis=1) > 0
+            columns[(columns == 0) & taken] = UNKNOWN
+            memory = self.memory
+        else:
+            memory = TokenMemory(points[:0], self.model.ops.alloc1i(0))
+        self.set_labels([*old, *lesson.labels])
+        set_memory(self.model, memory.add(points, columns))
+        counts = {
+            label: int((columns == column).sum()) for label, column in marked.items()
+        }
+        n_nones = int((columns == 0).sum())
+        return Learning(
+            f"{sum(counts.values())} tokens of entities and {n_nones} others are "
+            "remembered",
+            ("tokens",),
+            {label: (str(count),) for label, count in counts.items()},
+            {"tokens": counts, "none_tokens": n_nones},
+        )

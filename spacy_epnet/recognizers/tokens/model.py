@@ -1,0 +1,129 @@
+"""Token vectors and a memory of them, as a Thinc model.
+
+    TokenMemory      docs   -> token vectors, the docs end to end
+      flat_tokens    docs   -> the same
+      memory                   vectors that are remembered, and their columns
+      classifier     tokens -> a score for each column, in training only
+
+What is remembered is part of the model, so that it is saved and copied with it.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from spacy.tokens import Doc
+from thinc.api import Model
+from thinc.types import Floats2d
+
+from ...encoder.vectors import build_flat_tokens
+from ...encoder.weights import renew_node
+from ...types import TokenVectors
+from .memory import TokenMemory
+
+
+def build_token_memory_model(
+    tok2vec: Model[list[Doc], list[Floats2d]],
+) -> Model[list[Doc], TokenVectors]:
+    """Build token vectors with a memory.
+
+    tok2vec (Model[List[Doc], List[Floats2d]]): The token vectors, usually a
+        listener to the pipeline's transformer.
+    """
+    flat_tokens = build_flat_tokens(tok2vec)
+    memory: Model = Model(
+        "memory", _recall_only, params={"vectors": None, "columns": None}
+    )
+    return Model(
+        "token_memory",
+        forward,
+        init=init,
+        layers=[flat_tokens, memory],
+        refs={"flat_tokens": flat_tokens, "tok2vec": tok2vec, "memory": memory},
+    )
+
+
+def build_token_classifier_model(
+    tok2vec: Model[list[Doc], list[Floats2d]],
+) -> Model[list[Doc], TokenVectors]:
+    """Build token vectors with a memory, and with a classifier to train them.
+
+    tok2vec (Model[List[Doc], List[Floats2d]]): The token vectors, usually a
+        listener to the pipeline's transformer.
+    """
+    model = build_token_memory_model(tok2vec)
+    classifier: Model = Model(
+        "classifier", classify, params={"W": None, "b": None}
+    )
+    model.layers.append(classifier)
+    model.set_ref("classifier", classifier)
+    return model
+
+
+def init(model: Model, X: Any = None, Y: Any = None) -> None:
+    flat_tokens = model.get_ref("flat_tokens").initialize(X=X)
+    width = flat_tokens.predict(X).shape[1]
+    empty = TokenMemory(model.ops.alloc2f(0, width), model.ops.alloc1i(0))
+    set_memory(model, empty)
+
+
+def forward(
+    model: Model[list[Doc], TokenVectors], docs: list[Doc], is_train: bool
+) -> tuple[TokenVectors, Callable]:
+    return model.get_ref("flat_tokens")(docs, is_train)
+
+
+def _recall_only(model: Model, inputs: Any, is_train: bool) -> tuple[Any, Callable]:
+    return inputs, lambda gradient: gradient
+
+
+def get_memory(model: Model) -> TokenMemory | None:
+    """What a model remembers, or None if it isn't initialized."""
+    memory = model.get_ref("memory")
+    if not memory.has_param("vectors"):
+        return None
+    return TokenMemory(memory.get_param("vectors"), memory.get_param("columns"))  # type: ignore[arg-type]
+
+
+def set_memory(model: Model, memory: TokenMemory) -> None:
+    """Let a model remember something else."""
+    node = model.get_ref("memory")
+    node.set_param("vectors", memory.vectors)
+    node.set_param("columns", memory.columns)  # type: ignore[arg-type]
+
+
+def classify(
+    model: Model, tokens: TokenVectors, is_train: bool
+) -> tuple[Floats2d, Callable[[Floats2d], TokenVectors]]:
+    weight: Any = model.get_param("W")
+    scores = tokens @ weight.T + model.get_param("b")
+
+    def backprop(gradient: Floats2d) -> TokenVectors:
+        model.inc_grad("W", gradient.T @ tokens)
+        model.inc_grad("b", gradient.sum(axis=0))
+        return gradient @ weight
+
+    return scores, backprop
+
+
+def set_classes(model: Model, width: int, before: list[str], after: list[str]) -> None:
+    """Give a classifier a row for None and for each label. Rows of labels that it has
+    already stay as they are, others begin at zero.
+
+    model (Model): The classifier.
+    width (int): The size of a token vector.
+    before (List[str]): Its labels so far.
+    after (List[str]): The labels it is to have.
+    """
+    weight, bias = model.ops.alloc2f(len(after) + 1, width), model.ops.alloc1f(
+        len(after) + 1
+    )
+    if model.has_param("W"):
+        known = {None: 0, **{label: i for i, label in enumerate(before, 1)}}
+        for row, label in enumerate([None, *after]):
+            if label in known:
+                weight[row] = model.get_param("W")[known[label]]
+                bias[row] = model.get_param("b")[known[label]]
+    model.set_param("W", weight)
+    model.set_param("b", bias)
+    # What an optimizer knows of the old rows doesn't fit.
+    renew_node(model)

@@ -1,0 +1,136 @@
+"""NNShot: tokens take the type of the nearest token (Yang and Katiyar, 2020)."""
+
+from collections.abc import Callable
+from typing import Any
+
+from spacy.language import Language
+from spacy.tokens import Doc
+from thinc.api import Config, Model, get_array_module
+from thinc.types import Floats2d
+
+from ...types import Ints1d, TokenVectors
+from ..factories import SCORE_WEIGHTS, WRITES
+from .component import TokenRecognizer
+from .distances import get_nearest_by_column, get_square_distances, normalize
+from .memory import UNKNOWN, TokenMemory
+from .model import set_classes
+
+DEFAULT_CONFIG = """
+[nnshot_ner]
+memory_size = 100
+threshold = 0.0
+overwrite_ents = false
+spans_key = null
+scorer = {"@scorers": "spacy.ner_scorer.v1"}
+
+[nnshot_ner.model]
+@architectures = "spacy-epnet.TokenClassifier.v1"
+
+[nnshot_ner.model.tok2vec]
+@architectures = "spacy-transformers.TransformerListener.v1"
+grad_factor = 1.0
+upstream = "*"
+pooling = {"@layers": "reduce_mean.v1"}
+"""
+
+
+@Language.factory(
+    "nnshot_ner",
+    assigns=WRITES,
+    default_config=Config().from_str(DEFAULT_CONFIG)["nnshot_ner"],
+    default_score_weights=SCORE_WEIGHTS,
+)
+def make_nnshot_ner(
+    nlp: Language,
+    name: str,
+    model: Model[list[Doc], TokenVectors],
+    memory_size: int,
+    threshold: float,
+    overwrite_ents: bool,
+    spans_key: str | None,
+    scorer: Callable | None,
+):
+    """Construct a nearest-neighbour recogniser: a token takes the type of the nearest
+    token that is remembered, by the squared Euclidean distance of normalised vectors.
+    The vectors are trained by a classifier, which isn't used afterwards.
+
+    model (Model[List[Doc], TokenVectors]): The model, see
+        `spacy-epnet.TokenClassifier.v1`.
+    memory_size (int): Tokens of each type that are remembered from a training.
+    threshold (float): Least probability of a predicted entity's type.
+    overwrite_ents (bool): Whether predictions replace entities that are in
+        `doc.ents` already and overlap them. Otherwise those stay.
+    spans_key (Optional[str]): Key of `doc.spans` for all predictions and their
+        probabilities. The component's name by default.
+    scorer (Optional[Callable]): The scoring method.
+    """
+    pipe = NNShotRecognizer(
+        nlp.vocab,
+        model,
+        name,
+        scorer=scorer,
+        memory_size=memory_size,
+        threshold=threshold,
+        overwrite_ents=overwrite_ents,
+        spans_key=spans_key,
+    )
+    pipe.cfg.follow(nlp, name)
+    return pipe
+
+
+class NNShotRecognizer(TokenRecognizer):
+    """Pipeline component for few-shot named entity recognition with NNShot."""
+
+    def represent(self, tokens: TokenVectors) -> TokenVectors:
+        """Give tokens the length 1. See the base."""
+        return normalize(tokens)
+
+    def measure(
+        self, points: TokenVectors, memory: TokenMemory, n_columns: int
+    ) -> Floats2d:
+        """Measure distances to the nearest token of each type. See the base."""
+        distances = get_square_distances(points, memory.vectors)
+        return get_nearest_by_column(distances, memory.columns, n_columns)
+
+    def on_labels(self) -> None:
+        """Give the classifier a class for each label. See the base."""
+        if self.is_ready:
+            width = self.memory.vectors.shape[1]
+            before, after = self.learned["memory_labels"], list(self.labels)
+            set_classes(self.model.get_ref("classifier"), width, before, after)
+        super().on_labels()
+
+    def initialize_model(self, docs: list[Doc]) -> None:
+        """Make an empty memory and the classifier. See the base."""
+        super().initialize_model(docs)
+        self.on_labels()
+
+    def train(
+        self, tokens: TokenVectors, columns: Any, docs: list[Doc]
+    ) -> tuple[float, TokenVectors]:
+        """Classify tokens. See the base."""
+        classifier = self.model.get_ref("classifier")
+        scores, backprop = classifier(tokens, is_train=True)
+        loss, d_scores = get_token_loss(scores, columns)
+        return loss, backprop(d_scores)
+
+
+def get_token_loss(scores: Floats2d, columns: Ints1d) -> tuple[float, Floats2d]:
+    """Cross-entropy of tokens.
+
+    scores (Floats2d): A score of each token for each column.
+    columns (Ints1d): The column of each token. Those that are unknown don't count.
+    RETURNS (Tuple[float, Floats2d]): The mean loss, and its gradient with respect to
+        the scores. Both are zero if nothing is known.
+    """
+    xp: Any = get_array_module(scores)
+    places = xp.nonzero(columns != UNKNOWN)[0]
+    gradient = xp.zeros_like(scores)
+    if not len(places):
+        return 0.0, gradient
+    logits = scores - scores.max(axis=1, keepdims=True)
+    log_shares = logits - xp.log(xp.exp(logits).sum(axis=1, keepdims=True))
+    loss = -float(log_shares[places, columns[places]].mean())
+    gradient[places] = xp.exp(log_shares[places])
+    gradient[places, columns[places]] -= 1
+    return loss, gradient / len(places)

