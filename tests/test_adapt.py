@@ -10,8 +10,11 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 import spacy_epnet
-from spacy_epnet.adapting import adapt, make_settings
+from spacy_epnet.adapting import adapt
+from spacy_epnet.encoder.listeners import get_listeners
 from spacy_epnet.pipelines import find_recognizer, run_upstream
+from spacy_epnet.recognizers.epnet.component import EPNetRecognizer
+from spacy_epnet.recognizers.settings import make_adapt_config, merge
 
 from .conftest import get_ents
 
@@ -38,6 +41,8 @@ FAST = {
     "average": 0,
     "dropout": 0.0,
 }
+
+PROBABLE = {"@misc": "spacy-epnet.prefer_probable.v1"}
 
 
 def read(nlp, texts=None):
@@ -69,8 +74,9 @@ def test_new_types_are_learned_and_the_source_stays(trained):
     assert read(report.nlp) == expected
     assert report.nlp.get_pipe("epnet_ner").labels == ("CITY", "PILOT")
     assert report.counts == {"CITY": 3, "PILOT": 4}
-    assert len(report.losses) == report.steps == 60
-    assert report.losses[-1] < report.losses[0] / 10
+    tuning = report.learning.tuning
+    assert len(tuning.losses) == tuning.steps == 60
+    assert tuning.losses[-1] < tuning.losses[0] / 10
     assert report.problems == []
 
 
@@ -83,13 +89,52 @@ def make_reference(nlp, item):
 def test_the_copy_shares_the_encoder_and_nothing_else(trained):
     report = adapt(trained, SUPPORT, **FAST)
     twin = report.nlp
-    assert twin.get_pipe("transformer") is trained.get_pipe("transformer")
+    networks = [
+        nlp.get_pipe("transformer").model.layers[0].shims[0]._model
+        for nlp in (twin, trained)
+    ]
+    assert networks[0] is networks[1]
     pipe, source = twin.get_pipe("epnet_ner"), trained.get_pipe("epnet_ner")
-    assert pipe.model.get_ref("tok2vec") is source.model.get_ref("tok2vec")
-    assert pipe.cfg is not source.cfg
+    own = [(node.id, node.name) for node in source.model.walk()]
+    assert not {node.id for node in pipe.model.walk()} & {i for i, _ in own}
+    pipe.cfg["threshold"] = 0.5
+    assert source.cfg["threshold"] == 0
+    assert trained.config["components"]["epnet_ner"]["threshold"] == 0
     twin.remove_pipe("epnet_ner")
     assert trained.pipe_names == ["transformer", "epnet_ner"]
     assert "epnet_ner" in trained.config["components"]
+
+
+def test_replacing_the_listeners_of_the_copy_leaves_the_source_alone(trained):
+    texts = [text for text, _ in SUPPORT]
+    before, settings = read(trained), trained.config.to_str()
+    twin = adapt(trained, SUPPORT, **FAST).nlp
+    expected = read(twin)
+    twin.replace_listeners("transformer", "epnet_ner", ["model.tok2vec"])
+    assert get_listeners(twin.get_pipe("epnet_ner").model) == []
+    assert read(twin, texts) == expected
+    pipe, transformer = (trained.get_pipe(n) for n in ("epnet_ner", "transformer"))
+    assert get_listeners(pipe.model) == transformer.listener_map["epnet_ner"]
+    assert len(transformer.listeners) == 1
+    assert read(trained) == before
+    assert trained.config.to_str() == settings
+
+
+def test_source_and_copy_are_trained_apart(trained, examples):
+    twin = adapt(trained, SUPPORT, **FAST).nlp
+    assert twin._optimizer is None
+    optimizer = trained.resume_training()
+    before = get_weights(twin)
+    trained.get_pipe("transformer").is_trainable  # noqa: B018
+    trained.update(examples, sgd=optimizer)
+    assert all(w.equal(before[n]) for n, w in get_weights(twin).items())
+    with twin.select_pipes(disable=[]):
+        twin.update(
+            [Example(twin.make_doc(t), make_reference(twin, (t, m))) for t, m in SUPPORT],
+            sgd=optimizer,
+        )
+    ids = [set(map(id, nlp.get_pipe("epnet_ner").model.walk())) for nlp in (trained, twin)]
+    assert not ids[0] & ids[1]
 
 
 def test_in_place(trained):
@@ -98,7 +143,9 @@ def test_in_place(trained):
     assert report.nlp is trained
     assert trained.get_pipe("epnet_ner") is pipe
     assert pipe.labels == ("CITY", "PILOT")
-    assert trained.config["components"]["epnet_ner"]["overlaps"] == "probability"
+    assert trained.config["components"]["epnet_ner"]["overlaps"] == PROBABLE
+    transformer = trained.get_pipe("transformer")
+    assert transformer.listener_map["epnet_ner"] == get_listeners(pipe.model)
     copy = adapt(_load_again(trained), SUPPORT, **FAST).nlp
     assert copy.get_pipe("epnet_ner").labels == ("CITY", "PILOT")
 
@@ -114,7 +161,7 @@ def test_an_adapted_pipeline_survives_the_disk(trained, tmp_path):
     report.nlp.to_disk(tmp_path / "adapted")
     loaded = spacy.load(tmp_path / "adapted")
     assert (read(loaded), read_scores(loaded, [t for t, _ in SUPPORT])) == expected
-    assert loaded.config["components"]["epnet_ner"]["overlaps"] == "probability"
+    assert loaded.config["components"]["epnet_ner"]["overlaps"] == PROBABLE
 
 
 def test_failure_in_place_changes_nothing(trained):
@@ -141,8 +188,9 @@ def test_all_forms_of_examples_give_the_same(trained):
 
 def test_the_same_seed_gives_the_same(trained):
     runs = [adapt(trained, SUPPORT, seed=seed, max_steps=5) for seed in (1, 1, 2)]
-    assert runs[0].losses == runs[1].losses
-    assert runs[0].losses != runs[2].losses
+    losses = [run.learning.tuning.losses for run in runs]
+    assert losses[0] == losses[1]
+    assert losses[0] != losses[2]
 
 
 def test_each_support_sentence_is_encoded_once(trained, monkeypatch):
@@ -187,15 +235,44 @@ def test_unknown_and_wrong_settings_are_refused(trained):
         ("tau", -1),
     ):
         with pytest.raises(ValueError, match=rf"adapt.{name}"):
-            make_settings(**{name: value})
+            adapt(trained, SUPPORT, **{name: value})
+    with pytest.raises(ValueError, match=r"unknown_assignment"):
+        adapt(trained, SUPPORT, assignment={"@misc": "unknown_assignment.v1"})
+    with pytest.raises(ValueError, match="weight"):
+        adapt(trained, SUPPORT, assignment={"weight": 1.0})
+    with pytest.raises(ValueError, match=r"\[EP035\].*overlaps"):
+        adapt(trained, SUPPORT, labels="extend", overlaps=PROBABLE)
+
+
+def make_config(profile, changes=None, *, shots=5, extends=False):
+    return make_adapt_config(
+        EPNetRecognizer.profiles, profile, changes or {}, shots=shots, extends=extends
+    )
 
 
 def test_profiles_depend_on_the_number_of_shots():
-    one, five = (make_settings("paper", shots=shots) for shots in (1, 5))
-    assert (one.tau, one.none_samples, one.batch_size) == (2, 20, 2)
-    assert (five.tau, five.none_samples, five.batch_size) == (3, 40, 8)
-    assert one.lr == five.lr == 5e-5
-    assert make_settings(five, lr=1.0).lr == 1.0
+    one, five = (make_config("paper", shots=shots) for shots in (1, 5))
+    assert (one["tau"], one["none_samples"], one["batch_size"]) == (2, 20, 2)
+    assert (five["tau"], five["none_samples"], five["batch_size"]) == (3, 40, 8)
+    assert one["lr"] == five["lr"] == 5e-5
+
+
+def test_changes_keep_the_values_for_extending():
+    changed = make_config("default", {"dropout": 0.1}, extends=True)
+    assert (changed["lr"], changed["dropout"]) == (0.02, 0.1)
+    assert make_config("default", {"lr": 1.0}, extends=True)["lr"] == 1.0
+
+
+def test_an_extension_with_changed_settings_learns_like_one(trained):
+    report = adapt(trained, SUPPORT, labels="extend", seed=3)
+    assert (report.settings["lr"], report.settings["seed"]) == (0.02, 3)
+
+
+def test_parts_of_a_block_can_be_changed_or_all_of_it():
+    config = {"lr": 1.0, "how": {"@misc": "a.v1", "x": 1, "y": 2}}
+    assert merge(config, {"how": {"x": 5}})["how"] == {"@misc": "a.v1", "x": 5, "y": 2}
+    assert merge(config, {"how": {"@misc": "b.v1"}})["how"] == {"@misc": "b.v1"}
+    assert config["how"]["x"] == 1
 
 
 def test_a_pipeline_without_a_recogniser(trained):
@@ -204,7 +281,7 @@ def test_a_pipeline_without_a_recogniser(trained):
     trained.add_pipe("epnet_ner", name="second")
     with pytest.raises(ValueError, match=r"\[EP024\].*epnet_ner, second"):
         find_recognizer(trained)
-    assert find_recognizer(trained, "second") == "second"
+    assert find_recognizer(trained, "second") == ("second", trained.get_pipe("second"))
 
 
 def test_components_before_the_recogniser_run_and_others_do_not(trained):

@@ -15,6 +15,8 @@ ROWS = """Ada\tB-PILOT\nleft\tO\nRio\tB-CITY\n.\tO
 Otto\tB-PILOT\nlives\tO\nin\tO\nNew\tB-CITY\nYork\tI-CITY\n.\tO
 """
 
+RANDOM = {"@misc": "spacy-epnet.random_assignment.v1"}
+
 
 @pytest.fixture
 def folder(tmp_path, trained):
@@ -49,7 +51,7 @@ def test_from_a_file_of_any_format_to_a_pipeline(folder):
     report = srsly.read_json(folder / "report.json")
     assert report["support"] == {"CITY": 2, "PILOT": 2}
     assert report["settings"]["lr"] == 0.01
-    assert len(report["losses"]) == report["steps"]
+    assert len(report["learning"]["losses"]) == report["learning"]["steps"]
 
 
 def test_spacy_files_give_the_same(folder):
@@ -69,10 +71,29 @@ def test_config_and_options(folder):
     args = ["--config", config, "--report", folder / "r.json", "--adapt.patience", "0"]
     assert adapt(folder, *args).exit_code == 0
     settings = srsly.read_json(folder / "r.json")["settings"]
-    assert settings["assignment"] == "random"
+    assert settings["assignment"] == RANDOM
     assert (settings["max_steps"], settings["patience"]) == (3, 0)
     shipped = ROOT / "configs" / "adapt.cfg"
     assert adapt(folder, "--config", shipped, "--adapt.max_steps", 2).exit_code == 0
+
+
+def test_blocks_are_changed_on_the_command_line(folder):
+    report = folder / "r.json"
+    args = ["--report", report, "--adapt.max_steps", "2"]
+    assert adapt(folder, *args, "--adapt.assignment.name_weight", "3.5").exit_code == 0
+    settings = srsly.read_json(report)["settings"]
+    assert settings["assignment"]["name_weight"] == 3.5
+    name = RANDOM["@misc"]
+    assert adapt(folder, *args, "--adapt.assignment.@misc", name).exit_code == 0
+    assert srsly.read_json(report)["settings"]["assignment"] == RANDOM
+
+
+def test_overrides_in_the_environment_are_for_trainings(folder, monkeypatch):
+    monkeypatch.setenv("SPACY_CONFIG_OVERRIDES", "--training.max_steps 7 --lr 3")
+    report = folder / "r.json"
+    result = adapt(folder, "--report", report, "--adapt.max_steps", "2")
+    assert result.exit_code == 0, result.output
+    assert srsly.read_json(report)["settings"]["max_steps"] == 2
 
 
 def test_types_can_join_those_of_the_source(folder):
@@ -182,7 +203,7 @@ def test_an_explicit_profile_beats_the_configs(folder):
     report = folder / "r.json"
     args = ["--config", ROOT / "configs" / "adapt.cfg", "--report", report]
     adapt(folder, *args, "--profile", "paper", "--adapt.max_steps", 2)
-    assert srsly.read_json(report)["settings"]["assignment"] == "random"
+    assert srsly.read_json(report)["settings"]["assignment"] == RANDOM
 
 
 def test_configs_for_something_else_are_refused(folder):

@@ -95,20 +95,6 @@ def test_the_query_set_is_encoded_once(folder, monkeypatch):
     assert n_names == 0  # the target's types are the source's own
 
 
-def test_trained_encoders_encode_the_query_set_themselves(folder):
-    benchmark = make_benchmark(folder, shots=[1], seeds=[0])
-    changes = {"max_steps": 3, "encoder_layers": 1, "encoder_lr": 0.01}
-    benchmark.profiles = {"encoder": Profile("default", changes)}
-    ((_, result),) = benchmark.run()
-    docs = Corpus(folder / "one" / "dev.spacy", benchmark.nlp.vocab).docs
-    support = [docs[i] for i in result["sentences"]]
-    adapted = adapt(benchmark.nlp, support, **changes).nlp
-    scores = adapted.evaluate(
-        list(spacy.training.Corpus(folder / "one" / "test.spacy")(adapted))
-    )
-    assert result["f"] == 100 * scores["ents_f"]
-
-
 def test_an_interrupted_benchmark_goes_on(folder, tmp_path):
     path = tmp_path / "results.json"
     results = Results(path, make_benchmark(folder).describe())
@@ -135,6 +121,36 @@ def test_results_of_another_benchmark_are_not_mixed_in(folder, tmp_path):
     path.write_text("[]")
     with pytest.raises(ValueError, match=r"\[EP027\]"):
         Results(path, make_benchmark(folder).describe())
+
+
+def test_an_unlucky_support_set_is_a_result_and_the_others_go_on(folder, tmp_path):
+    nlp = spacy.load(folder / "source")
+    docs = Corpus(folder / "one" / "dev.spacy", nlp.vocab).docs
+    (chosen,) = [d for d in docs if d.text == "Ada lives in Paris ."][:1]
+    contradiction = chosen.copy()
+    contradiction.ents = []
+    path = folder / "one" / "dev.spacy"
+    DocBin(docs=[contradiction, *docs]).to_disk(path)
+    sets = [folder / "bad.json", folder / "good.json"]
+    srsly.write_json(sets[0], [0, 1 + docs.index(chosen), 2])
+    srsly.write_json(sets[1], [1, 2])
+    output = tmp_path / "results.json"
+    results = measure(make_benchmark(folder, given=sets), output)
+    bad, good = results.runs.values()
+    assert "is there more than once" in bad["failed"]
+    assert good["f"] >= 0
+    (group,) = results.summarize()
+    assert (group["supports"], group["failed"]) == (1, 1)
+    assert "(1 failed)" in results.get_overview()[1][0][-1]
+    again = make_benchmark(folder, given=sets)
+    kept = Results(output, again.describe())
+    assert list(again.run(kept.runs)) == []
+    shown = call(
+        *(folder / "source", path, folder / "one" / "test.spacy"),
+        *("--given", sets[0], "--given", sets[1], "--adapt.max_steps", 2),
+    )
+    assert shown.exit_code == 0, shown.output
+    assert "There is no result for one/default/None/0" in " ".join(shown.output.split())
 
 
 def test_support_and_query_from_one_corpus_do_not_overlap(folder):

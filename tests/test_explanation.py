@@ -42,7 +42,7 @@ def test_explanations_survive_the_disk(adapted, tmp_path):
 
 def test_examples_can_be_forgotten(trained):
     nlp = adapt(trained, SUPPORT, remember=False, **FAST).nlp
-    assert nlp.get_pipe("epnet_ner").cfg["support"] == []
+    assert nlp.get_pipe("epnet_ner").learned["support"] == []
     assert all(not e.neighbours for e in explain(nlp, SUPPORT[0][0]))
 
 
@@ -59,3 +59,19 @@ def test_generations_are_explained_apart(trained):
     assert [near.label for near in found["TOWN"].neighbours] == ["TOWN"]
     assert "PLACE" in dict(found["TOWN"].runners_up)
     assert "TOWN" not in dict(found["TOWN"].runners_up)
+
+
+def test_others_can_predict_while_something_is_explained(adapted):
+    """The pipeline that is explained stays as it is, all the time."""
+    seen = []
+    transformer = adapted.get_pipe("transformer")
+    predict = transformer.predict
+
+    def watch(docs):
+        seen.append(list(adapted.pipe_names))
+        return predict(docs)
+
+    transformer.predict = watch
+    explain(adapted, SUPPORT[0][0])
+    assert seen
+    assert all(names == ["transformer", "epnet_ner"] for names in seen)

@@ -72,7 +72,7 @@ def test_pipelines_grow_more_than_once(extended):
     pipe = again.get_pipe("epnet_ner")
     assert pipe.labels == ("PERSON", "PLACE", "TOWN", "TOOL")
     assert len(set(pipe.prototypes.values())) == 4
-    assert len(pipe.cfg["support"]) == 4
+    assert len(pipe.learned["support"]) == 4
 
 
 def test_tables_grow_with_the_types(trained):
@@ -94,17 +94,18 @@ def test_extending_with_known_types_only_is_an_error(trained):
 def test_known_types_keep_their_prototypes(trained):
     support = [*NEW, mark("Rio grows .", [("Rio", "PLACE")])]
     before = trained.get_pipe("epnet_ner").prototypes
-    for assignment in ("random", "nearest", "names", "mixture", "free"):
-        report = adapt(trained, support, assignment=assignment, max_steps=2)
+    for profile in ("paper", "default"):
+        report = adapt(trained, support, profile=profile, max_steps=2)
         after = report.nlp.get_pipe("epnet_ner").prototypes
         assert after["PLACE"] == before["PLACE"]
-        assert report.assignment["PLACE"].origins == {"PLACE": 1.0}
+        assert report.learning.assignments["PLACE"].origins == {"PLACE": 1.0}
 
 
 def test_prototypes_of_types_that_stay_are_not_taken(trained):
-    report = adapt(trained, NEW, labels="extend", assignment="nearest", max_steps=2)
     taken = trained.get_pipe("epnet_ner").prototypes.values()
-    assert report.assignment["TOWN"].row not in taken
+    for profile in ("paper", "default"):
+        report = adapt(trained, NEW, labels="extend", profile=profile, max_steps=2)
+        assert report.learning.assignments["TOWN"].row not in taken
 
 
 def test_types_are_removed(extended):
@@ -151,7 +152,7 @@ def test_examples_are_renamed_with_their_type(trained):
     nlp = adapt(trained, NEW, **FAST).nlp
     pipe = nlp.get_pipe("epnet_ner")
     pipe.rename_label("TOWN", "VEHICLE")
-    labels = {label for eg in pipe.cfg["support"] for *_, label in eg["ents"]}
+    labels = {label for eg in pipe.learned["support"] for *_, label in eg["ents"]}
     assert labels == {"VEHICLE"}
 
 
@@ -169,8 +170,8 @@ def test_full_tables_give_each_type_a_row_of_its_own(make_nlp, examples):
         mark("Rio grows .", [("Rio", "PLACE")]),
     ]
     for labels in ("extend", "replace"):
-        for assignment in ("random", "nearest", "names", "mixture", "free"):
-            settings = {"assignment": assignment, "max_steps": 1}
+        for profile in ("paper", "default"):
+            settings = {"profile": profile, "max_steps": 1}
             grown = adapt(nlp, marks, labels=labels, **settings).nlp
             rows = grown.get_pipe("epnet_ner").prototypes
             assert len(set(rows.values())) == len(rows)
@@ -180,9 +181,9 @@ def test_full_tables_give_each_type_a_row_of_its_own(make_nlp, examples):
 
 def test_examples_are_forgotten_with_their_types(trained):
     first = adapt(trained, NEW, max_steps=1).nlp
-    assert first.get_pipe("epnet_ner").cfg["support"]
+    assert first.get_pipe("epnet_ner").learned["support"]
     second = adapt(first, NEW, max_steps=1, remember=False).nlp
-    assert second.get_pipe("epnet_ner").cfg["support"] == []
+    assert second.get_pipe("epnet_ner").learned["support"] == []
     pipe = first.get_pipe("epnet_ner")
     pipe.remove_label("TOWN")
-    assert not any(example["ents"] for example in pipe.cfg["support"])
+    assert not any(example["ents"] for example in pipe.learned["support"])

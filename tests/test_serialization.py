@@ -67,13 +67,55 @@ print("the same")
     assert result.stdout.strip() == "the same", result.stderr
 
 
-def test_settings_and_assignment_travel_with_the_component(trained, make_nlp):
+def test_what_was_learned_travels_with_the_component(trained, make_nlp):
     pipe = trained.get_pipe("epnet_ner")
-    pipe.cfg.update(threshold=0.25, overlaps="probability", tau=7.0)
+    pipe.cfg["threshold"] = 0.25
     other = make_nlp().get_pipe("epnet_ner").from_bytes(pipe.to_bytes())
-    assert other.cfg == pipe.cfg
     assert other.prototypes == {"PERSON": 1, "PLACE": 2}
-    assert other.cfg["ever_assigned"] == {"PERSON": 1, "PLACE": 2}
+    assert other.learned == pipe.learned
+    assert other.cfg["threshold"] == 0
+
+
+PROBABLE = {"@misc": "spacy-epnet.prefer_probable.v1"}
+
+
+def test_settings_travel_with_the_config(trained, tmp_path):
+    pipe = trained.get_pipe("epnet_ner")
+    pipe.cfg.update(threshold=0.25, tau=7.0, overlaps=PROBABLE)
+    trained.to_disk(tmp_path)
+    saved = spacy.util.load_config(tmp_path / "config.cfg")["components"]["epnet_ner"]
+    assert (saved["threshold"], saved["tau"]) == (0.25, 7.0)
+    assert saved["overlaps"] == PROBABLE
+    assert not (tmp_path / "epnet_ner" / "cfg").exists()
+    loaded = spacy.load(tmp_path).get_pipe("epnet_ner")
+    assert (loaded.cfg["threshold"], loaded.cfg["tau"]) == (0.25, 7.0)
+    assert spacy.load(tmp_path).config["components"]["epnet_ner"] == saved
+
+
+def test_settings_given_when_loading_count(trained, tmp_path):
+    trained.get_pipe("epnet_ner").cfg["threshold"] = 0.25
+    trained.to_disk(tmp_path)
+    changes = {"components.epnet_ner.threshold": 0.75}
+    loaded = spacy.load(tmp_path, config=changes)
+    assert loaded.get_pipe("epnet_ner").cfg["threshold"] == 0.75
+    loaded.to_disk(tmp_path / "again")
+    assert spacy.load(tmp_path / "again").get_pipe("epnet_ner").cfg["threshold"] == 0.75
+
+
+def test_settings_that_are_wrong_are_refused_and_change_nothing(trained):
+    cfg = trained.get_pipe("epnet_ner").cfg
+    for key, value, words in (
+        ("threshold", 1.5, r"\[EP009\].*threshold.*1\.5"),
+        ("tau", -1, r"\[EP009\].*tau"),
+        ("overwrite_ents", "yes", r"\[EP009\].*overwrite_ents"),
+        ("speed", 1, r"\[EP020\].*speed.*threshold"),
+        ("overlaps", max, r"\[EP009\].*block of a config"),
+    ):
+        before = dict(cfg)
+        with pytest.raises(ValueError, match=words):
+            cfg[key] = value
+        assert dict(cfg) == before
+    assert trained.config["components"]["epnet_ner"]["threshold"] == 0
 
 
 def test_grown_tables_can_be_loaded(trained, texts, tmp_path):
@@ -151,20 +193,21 @@ def test_broken_weights_are_refused_and_change_nothing(
     trained, texts, pipe_bytes, damage
 ):
     pipe = trained.get_pipe("epnet_ner")
-    expected, cfg = read_scores(trained, texts), dict(pipe.cfg)
+    expected, learned = read_scores(trained, texts), dict(pipe.learned)
     other = load_other(trained, pipe_bytes)
     with pytest.raises(ValueError, match=r"\[EP007\].*Nothing was\s+changed"):
         pipe.from_bytes(damage(other))
-    assert pipe.cfg == cfg
+    assert pipe.learned == learned
     assert read_scores(trained, texts) == expected
 
 
 def load_other(nlp, data):
     """The bytes of a component with another label."""
     message = srsly.msgpack_loads(data)
-    cfg = srsly.json_loads(message["cfg"])
-    cfg["generations"][0]["OTHER"] = 3
-    message["cfg"] = srsly.json_dumps(cfg)
+    learned = srsly.json_loads(message["learned"])
+    learned["generations"][0]["OTHER"] = 3
+    learned["labels"].append("OTHER")
+    message["learned"] = srsly.json_dumps(learned)
     return srsly.msgpack_dumps(message)
 
 
@@ -193,7 +236,7 @@ def test_layers_of_the_component_itself_stay_unchanged_too(examples):
 
     pipe, other = make_pipe(), make_pipe()
     before = pipe.to_bytes()
-    other.cfg["generations"][0]["PERSON"] = 999
+    other.learned["generations"][0]["PERSON"] = 999
     with pytest.raises(ValueError, match=r"\[EP007\].*999"):
         pipe.from_bytes(other.to_bytes())
     assert pipe.to_bytes() == before
@@ -215,9 +258,9 @@ def test_files_of_other_components_are_refused(trained, texts, tmp_path):
 
 def test_rows_beyond_the_table_are_refused(trained, pipe_bytes):
     message = srsly.msgpack_loads(pipe_bytes)
-    cfg = srsly.json_loads(message["cfg"])
-    cfg["generations"][0]["PERSON"] = 99
-    message["cfg"] = srsly.json_dumps(cfg)
+    learned = srsly.json_loads(message["learned"])
+    learned["generations"][0]["PERSON"] = 99
+    message["learned"] = srsly.json_dumps(learned)
     pipe = trained.get_pipe("epnet_ner")
     with pytest.raises(ValueError, match=r"\[EP007\].*99"):
         pipe.from_bytes(srsly.msgpack_dumps(message))

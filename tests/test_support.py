@@ -15,7 +15,8 @@ NLP = spacy.blank("en")
 
 
 def read(items, *, max_width=10):
-    return read_support(NLP, items, max_width=max_width)
+    config = {"model": {"max_width": max_width}}
+    return read_support(NLP, items, spacy.blank("en").add_pipe("epnet_ner", config=config))
 
 
 def get_problems(items, **settings):
@@ -97,7 +98,7 @@ def test_all_entities_too_long():
     item = (text, [(0, len(text) - 4, "ORG")])
     (problem,) = get_problems([item], max_width=5)
     assert problem.where == "ORG"
-    assert "longer than 5 tokens" in problem.what
+    assert "longer than max_width = 5 tokens" in problem.what
     assert "The Royal Society" in problem.what
     support = read([item, ("Acme met", [(0, 4, "ORG")])], max_width=5)
     assert [p.is_fatal for p in support.problems] == [False]
