@@ -143,7 +143,7 @@ def measure_growth(setup: Setup, source: Language) -> Table:
         for size in sizes:
             docs = get_references(source, ordered[:size])
             start = perf_counter()
-            steps[size] = adapt(source, docs, seed=repeat).tuning.steps
+            steps[size] = adapt(source, docs, seed=repeat).learning.tuning.steps
             seconds[size].append(perf_counter() - start)
             setup.tell(f"support of {size} sentences", 3)(repeat + 1)
     rows, results = [], {}

@@ -21,6 +21,7 @@ LENGTHS = (1_000, 10_000, 100_000)
 COUNTS = (10_000, 100_000)
 SHORT = 4  # tokens
 MOST = 300  # MB that the head may add
+MODULE = "measurements.memory"
 APART = "head afterwards"
 FEW = 1_000  # docs that are kept with what the transformer left in them
 
@@ -44,7 +45,7 @@ def measure_memory(setup: Setup) -> list[Table]:
         file = setup.folder / f"texts-{i}.jsonl"
         srsly.write_jsonl(file, words)
         alone, both, apart = (
-            float(run_apart("measurements.memory", str(pipeline), str(file), components))
+            float(run_apart(MODULE, str(pipeline), str(file), components))
             for components in ("transformer", "transformer,epnet_ner", APART)
         )
         added = max(both - alone, apart)

@@ -17,28 +17,22 @@ import typer
 from spacy_epnet.evaluation.benchmark import Benchmark, Profile, make_targets
 from spacy_epnet.evaluation.results import Results, to_markdown
 
+RANDOM = {"@misc": "spacy-epnet.random_assignment.v1"}
+NEAR = {"@misc": "spacy-epnet.prefer_near.v1"}
 ROWS: dict[str, dict] = {
     "default": {},
-    "random source types": {"assignment": "random"},
-    "nearest source types": {"assignment": "nearest"},
-    "nearest, and names alike": {"assignment": "names", "name_weight": 3.0},
-    "free prototypes": {"assignment": "free"},
-    "mixture without names": {"name_weight": 0.0},
-    "names weigh 5": {"name_weight": 5.0},
+    "random source types": {"assignment": RANDOM},
+    "mixture without names": {"assignment": {"name_weight": 0.0}},
+    "names weigh 5": {"assignment": {"name_weight": 5.0}},
     "40 steps": {"target_loss": 0.0, "max_steps": 40},
     "target loss 0.01": {"target_loss": 0.01},
     "target loss 0.04": {"target_loss": 0.04},
     "lr 0.001": {"lr": 0.001},
     "no average": {"average": 0},
-    "prototypes only": {"trained_layers": 0},
-    "two layers": {"trained_layers": 2},
     "no hard None spans": {"hard_nones": 0.0},
     "80 None spans": {"none_samples": 80},
-    "None weighs 0.5": {"none_weight": 0.5},
-    "dispersion of the assigned": {"dispersion": "assigned"},
-    "no dispersion": {"dispersion": "off"},
-    "any type against None": {"decision": "any", "overlaps": "certainty"},
-    "None 0.5 farther": {"none_bias": 0.5},
+    "no dispersion": {"dispersion_loss": False},
+    "the nearer of overlapping spans": {"overlaps": NEAR},
 }
 
 

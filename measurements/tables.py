@@ -30,15 +30,23 @@ def make_figures(parts: dict[str, Any]) -> str:
             f"bfloat16, PyTorch {machine['torch']}."
         )
         for title, table in figures["tables"].items():
-            markdown = to_markdown(table["header"], table["rows"])
-            tables.append(f"**{title}**\n\n{markdown}")
+            tables.append(f"**{title}**\n\n{show_table(table)}")
     return "\n\n".join(tables) + "\n"
+
+
+def show_table(table: dict[str, Any]) -> str:
+    """Write a table for users, to whom our goals are nothing."""
+    kept = [i for i, name in enumerate(table["header"]) if name != "goal"]
+    header, *rows = (
+        [row[i] for i in kept] for row in (table["header"], *table["rows"])
+    )
+    return to_markdown(header, rows)
 
 
 def fill(text: str, parts: dict[str, Any]) -> str:
     """Write the figures into the text of a page."""
     tables = {
-        title: to_markdown(table["header"], table["rows"])
+        title: show_table(table)
         for part in parts.values()
         for title, table in part["tables"].items()
     }

@@ -69,9 +69,7 @@ class Errors(metaclass=ErrorsWithCodes):
         "already. Remove or rename that one first."
     )
     EP019 = "'{name}' has no label '{label}'. It has: {labels}."
-    EP020 = (
-        "There are no such settings: {unknown}. There are: {known}."
-    )
+    EP020 = "There are no such settings: {unknown}. There are: {known}."
     EP021 = (
         "Can't read an example: {item}. Expected an Example, an annotated Doc, or a "
         "text with the first character, the end and the label of each entity, such as "

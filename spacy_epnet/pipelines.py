@@ -84,7 +84,7 @@ def run_upstream(nlp: Language, name: str, docs: Iterable[Doc]) -> Iterator[Doc]
         yield from docs
         return
     upstream = copy(nlp)
-    upstream._components = [(n, p) for n, p in nlp.pipeline if n in before]  # type: ignore[misc]
+    upstream._components = [(n, p) for n, p in nlp.pipeline if n in before]
     upstream._disabled = set()
     yield from upstream.pipe(docs)
 
@@ -116,7 +116,7 @@ def copy_pipeline(nlp: Language, name: str) -> Language:
                 name: get_listeners(pipe.model),
             }
     # spaCy has no public way to make a pipeline over components that exist.
-    twin._components = [(n, apart.get(n, p)) for n, p in nlp._components]  # type: ignore[misc]
+    twin._components = [(n, apart.get(n, p)) for n, p in nlp._components]
     pipe.cfg.follow(twin, name)
     return twin
 

@@ -12,6 +12,12 @@ from spacy_epnet.corpora.conversion import convert
 
 ROOT = Path(__file__).parent.parent
 SOURCE_CONFIG = ROOT / "configs" / "source.cfg"
+# How each recogniser is trained.
+CONFIGS = {
+    "epnet_ner": SOURCE_CONFIG,
+    "protonet_ner": ROOT / "configs" / "protonet.cfg",
+    "nnshot_ner": ROOT / "configs" / "nnshot.cfg",
+}
 
 PEOPLE = ["Ada", "Grace Hopper", "Alan Turing", "Mary Ann Evans", "Otto"]
 PLACES = ["Paris", "New York", "Ulm", "Cape Town", "Rio"]

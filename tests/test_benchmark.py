@@ -126,13 +126,12 @@ def test_results_of_another_benchmark_are_not_mixed_in(folder, tmp_path):
 def test_an_unlucky_support_set_is_a_result_and_the_others_go_on(folder, tmp_path):
     nlp = spacy.load(folder / "source")
     docs = Corpus(folder / "one" / "dev.spacy", nlp.vocab).docs
-    (chosen,) = [d for d in docs if d.text == "Ada lives in Paris ."][:1]
-    contradiction = chosen.copy()
+    contradiction = docs[0].copy()
     contradiction.ents = []
     path = folder / "one" / "dev.spacy"
     DocBin(docs=[contradiction, *docs]).to_disk(path)
     sets = [folder / "bad.json", folder / "good.json"]
-    srsly.write_json(sets[0], [0, 1 + docs.index(chosen), 2])
+    srsly.write_json(sets[0], [0, 1, 2])
     srsly.write_json(sets[1], [1, 2])
     output = tmp_path / "results.json"
     results = measure(make_benchmark(folder, given=sets), output)

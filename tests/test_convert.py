@@ -2,6 +2,7 @@
 
 import errno
 import gzip
+import os
 
 import pytest
 import spacy
@@ -15,6 +16,7 @@ from typer.testing import CliRunner
 import spacy_epnet.cli
 from spacy_epnet.corpora import files as corpus_files
 from spacy_epnet.corpora.conversion import convert
+from spacy_epnet.corpora.files import write_whole
 from spacy_epnet.corpora.reading import META_KEY
 from spacy_epnet.corpora.surgery import TypeSurgery, read_groups, resolve_types
 from spacy_epnet.errors import CorpusError
@@ -201,6 +203,38 @@ def test_no_free_disk_keeps_the_output_that_was_there(source, tmp_path, monkeypa
     assert "No space left" in run("convert", source, output, code=1)
     assert output.read_bytes() == before
     assert [path.name for path in output.parent.iterdir()] == ["x.spacy"]
+
+
+@pytest.mark.parametrize("error", [OSError, KeyboardInterrupt])
+def test_a_folder_is_there_until_another_has_taken_its_place(
+    tmp_path, monkeypatch, error
+):
+    output = tmp_path / "out"
+    output.mkdir()
+    (output / "old").write_text("kept")
+    replace, seen = os.replace, []
+
+    def fail(source, target):
+        seen.append(target)
+        if target == output and len(seen) == 2:
+            raise error
+        return replace(source, target)
+
+    monkeypatch.setattr("os.replace", fail)
+
+    def write():
+        with write_whole(output, may_replace=lambda folder: True) as path:
+            path.mkdir()
+            (path / "new").write_text("new")
+
+    with pytest.raises(error):
+        write()
+    assert len(seen) == 3
+    assert [file.name for file in output.iterdir()] == ["old"]
+    assert [file.name for file in tmp_path.iterdir()] == ["out"]
+    write()
+    assert [file.name for file in output.iterdir()] == ["new"]
+    assert [file.name for file in tmp_path.iterdir()] == ["out"]
 
 
 def test_command_prints_and_saves_a_summary(source, tmp_path):

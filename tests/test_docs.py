@@ -2,8 +2,8 @@
 
 import srsly
 
-from spacy_epnet.recognizers.settings import read_profiles
 from spacy_epnet.evaluation.results import Results, to_markdown
+from spacy_epnet.recognizers.settings import read_profiles
 
 from .conftest import ROOT
 

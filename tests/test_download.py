@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 from typer.testing import CliRunner
 
-from spacy_epnet.encoder import download
 from spacy_epnet.cli import app
+from spacy_epnet.encoder import download
 from spacy_epnet.encoder.download import (
     MINILM,
     PackagedEncoder,

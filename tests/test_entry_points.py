@@ -9,11 +9,19 @@ import spacy
 from spacy import registry
 from spacy.util import load_config, load_model_from_config
 
-from spacy_epnet.adapting import make_settings
+from spacy_epnet.recognizers.epnet.component import EPNetRecognizer
+from spacy_epnet.recognizers.settings import make_adapt_config
 
-from .conftest import ROOT, SOURCE_CONFIG
+from .conftest import CONFIGS, ROOT
 
-GROUPS = ["spacy_factories", "spacy_architectures", "spacy_loggers", "spacy_cli"]
+GROUPS = [
+    "spacy_factories",
+    "spacy_architectures",
+    "spacy_misc",
+    "spacy_loggers",
+    "spacy_cli",
+    "thinc_optimizers",
+]
 OURS = [
     entry
     for group in GROUPS
@@ -32,40 +40,53 @@ def test_every_kind_is_registered():
     assert {entry.name for entry in OURS} == {
         "epnet",
         "epnet_ner",
+        "nnshot_ner",
+        "protonet_ner",
+        "spacy-epnet.Adam.v1",
         "spacy-epnet.ConsoleLogger.v1",
         "spacy-epnet.EPNet.v1",
         "spacy-epnet.SurfaceTok2Vec.v1",
+        "spacy-epnet.TokenClassifier.v1",
+        "spacy-epnet.TokenMemory.v1",
         "spacy-epnet.TransformerModel.v1",
+        "spacy-epnet.mixture_assignment.v1",
+        "spacy-epnet.prefer_near.v1",
+        "spacy-epnet.prefer_probable.v1",
+        "spacy-epnet.random_assignment.v1",
     }
 
 
 @pytest.mark.parametrize("entry", OURS, ids=lambda entry: entry.name)
 def test_entry_points_resolve(entry):
     assert callable(entry.load())
-    kind = entry.group.removeprefix("spacy_")
-    if kind in ("architectures", "loggers"):
+    kind = entry.group.partition("_")[2]
+    if kind not in ("cli", "factories"):
         assert registry.get(kind, entry.name) is entry.load()
 
 
-def test_the_config_for_training_is_complete(tiny_encoder):
+@pytest.mark.parametrize("name", CONFIGS)
+def test_the_configs_for_training_are_complete(tiny_encoder, name):
     overrides = {"paths.encoder": str(tiny_encoder)}
-    config = load_config(SOURCE_CONFIG, overrides=overrides, interpolate=True)
+    config = load_config(CONFIGS[name], overrides=overrides, interpolate=True)
     nlp = load_model_from_config(config, auto_fill=False, validate=True)
-    assert "epnet_ner" in nlp.pipe_names
+    assert nlp.pipe_names == ["transformer", name]
     optimizer = nlp.create_optimizer()
     assert optimizer.learn_rate is not None
 
 
 def test_the_config_for_adapting_is_understood():
-    settings = load_config(ROOT / "configs" / "adapt.cfg")["adapt"]
-    assert make_settings(settings.pop("profile"), **settings) == make_settings()
+    settings = dict(load_config(ROOT / "configs" / "adapt.cfg")["adapt"])
+    path, shots = EPNetRecognizer.profiles, {"shots": 5, "extends": False}
+    config = make_adapt_config(path, settings.pop("profile"), settings, **shots)
+    assert config == make_adapt_config(path, "default", {}, **shots)
 
 
-def test_the_factory_config_is_complete():
+@pytest.mark.parametrize("name", CONFIGS)
+def test_the_factory_configs_are_complete(name):
     nlp = spacy.blank("en")
-    nlp.add_pipe("epnet_ner")
-    config = nlp.get_pipe_config("epnet_ner")
-    assert config["model"]["@architectures"] == "spacy-epnet.EPNet.v1"
+    nlp.add_pipe(name)
+    config = nlp.get_pipe_config(name)
+    assert config["model"]["@architectures"].startswith("spacy-epnet.")
     load_model_from_config(nlp.config, auto_fill=False, validate=True)
 
 

@@ -8,9 +8,9 @@ from spacy.vocab import Vocab
 
 from spacy_epnet.corpora.conversion import convert
 from spacy_epnet.corpora.docs import OVERLAPPING, UNALIGNED
-from spacy_epnet.corpora.reading import META_KEY
 from spacy_epnet.corpora.formats import detect_format
 from spacy_epnet.corpora.readers.json_lines import REJECTED, SEVERAL_LABELS
+from spacy_epnet.corpora.reading import META_KEY
 from spacy_epnet.corpora.surgery import TypeSurgery
 
 from .corpus_tools import get_ents, get_words

@@ -5,8 +5,8 @@ import srsly
 
 from measurements.measuring import compare, judge, take_turns
 from measurements.recognition import measure_recognition
-from measurements.tables import HEADING, fill, make_figures
 from measurements.setup import Setup
+from measurements.tables import HEADING, fill, make_figures
 from measurements.training import batch, measure_training
 from spacy_epnet.evaluation.results import to_markdown
 
@@ -115,9 +115,9 @@ def test_figures_are_not_those_of_a_quick_run():
 
 def test_tables_are_written_where_they_belong():
     machine = {"threads": 2, "bfloat16": True, "torch": "2.13.0"}
-    table = {"header": ["", "x"], "rows": [["a", "1.00"]]}
+    table = {"header": ["", "x", "goal"], "rows": [["a", "1.00", ">= 1: reached"]]}
     figures = {"memory": {"machine": machine, "tables": {"peak": table}}}
-    markdown = to_markdown(table["header"], table["rows"])
+    markdown = to_markdown(["", "x"], [["a", "1.00"]])
     page = "Text.\n\n<!-- peak -->\n\n| old |\n| --- |\n| 0.5 |\n\nMore.\n"
     filled = f"Text.\n\n<!-- peak -->\n\n{markdown}\n\nMore.\n"
     assert fill(page, figures) == filled

@@ -16,7 +16,9 @@ NLP = spacy.blank("en")
 
 def read(items, *, max_width=10):
     config = {"model": {"max_width": max_width}}
-    return read_support(NLP, items, spacy.blank("en").add_pipe("epnet_ner", config=config))
+    return read_support(
+        NLP, items, spacy.blank("en").add_pipe("epnet_ner", config=config)
+    )
 
 
 def get_problems(items, **settings):

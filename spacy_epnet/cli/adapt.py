@@ -166,8 +166,9 @@ def read_examples(support: Path, nlp: Language) -> list[Doc]:
 def show_result(result: Any) -> None:
     """Print the types of an adaptation, and what is doubtful."""
     learning = result.learning
+    nothing = ("",) * len(learning.columns)
     rows = [
-        (label, count, *learning.cells.get(label, ()))
+        (label, count, *learning.cells.get(label, nothing))
         for label, count in result.counts.items()
     ]
     msg.table(

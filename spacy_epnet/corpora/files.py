@@ -149,13 +149,25 @@ def write_whole(
     work = Path(mkdtemp(dir=output.parent, prefix=f".{output.name}-"))
     try:
         yield work / output.name
-        if output.is_dir():
-            shutil.rmtree(output)
-        elif (work / output.name).is_dir():
-            output.unlink(missing_ok=True)
-        os.replace(work / output.name, output)
+        _put_in_place(work / output.name, output, aside=work / "replaced")
     finally:
-        shutil.rmtree(work, ignore_errors=True)
+        if not (work / "replaced").exists() or output.exists():
+            shutil.rmtree(work, ignore_errors=True)
+
+
+def _put_in_place(new: Path, output: Path, *, aside: Path) -> None:
+    """Move something to its place. What is there, and can't be replaced in one step
+    because it is a folder, or a folder comes, waits aside until all went well.
+    """
+    if not output.exists() or not (output.is_dir() or new.is_dir()):
+        os.replace(new, output)
+        return
+    os.replace(output, aside)
+    try:
+        os.replace(new, output)
+    except BaseException:
+        os.replace(aside, output)
+        raise
 
 
 def check_places(outputs: Iterable[Path], inputs: Iterable[Path]) -> None:

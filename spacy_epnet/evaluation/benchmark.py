@@ -153,7 +153,7 @@ class Benchmark:
         return {
             "source": f"{self.nlp.meta['lang']}_{self.nlp.meta['name']}",
             "source_sha256": hash_pipeline(self.nlp),
-            "recognizer": self.nlp.get_pipe_meta(self.name).factory,
+            "recognizer": self.nlp.get_pipe_meta(self.pipe.name).factory,
             "targets": [
                 {
                     "name": target.name,
@@ -252,7 +252,9 @@ def hash_pipeline(nlp: Language) -> str:
     digest = sha256(nlp.config.to_str(interpolate=False).encode("utf8"))
     pipe: Any
     for _, pipe in nlp.pipeline:
-        known = pipe.learned if isinstance(pipe, Contract) else getattr(pipe, "cfg", None)
+        known = (
+            pipe.learned if isinstance(pipe, Contract) else getattr(pipe, "cfg", None)
+        )
         digest.update(srsly.json_dumps(known, sort_keys=True).encode("utf8"))
         if isinstance(getattr(pipe, "model", None), Model):
             for weights in iter_weights(pipe.model):

@@ -55,9 +55,7 @@ class Results:
     @property
     def failed(self) -> dict[str, str]:
         """RETURNS (Dict[str, str]): Why there is no result, for each run without."""
-        return {
-            key: run["failed"] for key, run in self.runs.items() if "failed" in run
-        }
+        return {key: run["failed"] for key, run in self.runs.items() if "failed" in run}
 
     def _group(self) -> dict[tuple[str, Any, str], list[dict[str, Any]]]:
         groups = defaultdict(list)

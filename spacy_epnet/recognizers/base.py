@@ -178,9 +178,7 @@ class FewShotRecognizer(SavedRecognizer):
         """
         overwrite = self.cfg["overwrite_ents"]
         for doc, predictions in zip(docs, scores, strict=True):
-            write_predictions(
-                doc, predictions, key=self.spans_key, overwrite=overwrite
-            )
+            write_predictions(doc, predictions, key=self.spans_key, overwrite=overwrite)
 
     # Training on a source domain
 

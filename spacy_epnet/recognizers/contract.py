@@ -34,7 +34,7 @@ class Contract(TrainablePipe):
     # Settings of an adaptation that can't be changed when types are added to others.
     fixed_when_extending: ClassVar[frozenset[str]] = frozenset()
 
-    cfg: ComponentConfig  # type: ignore[assignment]
+    cfg: ComponentConfig
     model: Model
     # What was learned and isn't weights, in terms of JSON.
     learned: dict[str, Any]
@@ -66,7 +66,9 @@ class Contract(TrainablePipe):
         """
 
     @abstractmethod
-    def recognize(self, docs: list[Doc], tokens: TokenVectors) -> list[list[Prediction]]:
+    def recognize(
+        self, docs: list[Doc], tokens: TokenVectors
+    ) -> list[list[Prediction]]:
         """Recognise the entities of docs that are encoded already.
 
         docs (List[Doc]): The docs.
@@ -107,7 +109,7 @@ class Contract(TrainablePipe):
 
         docs (List[Doc]): The batch.
         golds (List[Gold]): The annotation of each doc.
-        RETURNS (Dict[str, float]): The loss, or the parts of it that `loss_parts` names.
+        RETURNS (Dict[str, float]): The loss, or the parts that `loss_parts` names.
         """
 
     # What a recogniser may add to

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy
 from spacy.attrs import ENT_IOB, ORTH, SENT_START

@@ -1,7 +1,7 @@
 """Where entities may lie in a batch, which is its docs end to end:
 
-    docs         ["Ada Lovelace", "wrote"]
-    segments     [0, 0, 1]
+docs         ["Ada Lovelace", "wrote"]
+segments     [0, 0, 1]
 """
 
 from collections.abc import Iterator

@@ -193,9 +193,10 @@ def merge(values: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, An
     merged = dict(values)
     for key, new in changes.items():
         old = merged.get(key)
-        is_partial = isinstance(old, Mapping) and isinstance(new, Mapping)
-        if is_partial and not any(name.startswith("@") for name in new):
-            merged[key] = {**old, **new}
+        if isinstance(old, Mapping) and isinstance(new, Mapping):
+            # Another function has other settings.
+            is_other = any(name.startswith("@") for name in new)
+            merged[key] = dict(new) if is_other else {**old, **new}
         else:
             merged[key] = new
     return merged

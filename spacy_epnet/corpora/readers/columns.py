@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...errors import CorpusError
-from ..reading import Reading, Sentence, TokenDocument
 from ..files import read_lines
+from ..reading import Reading, Sentence, TokenDocument
 from ..tags import Entity, Scheme, TagError, detect_scheme, read_tags
 
 DOCSTART = "-DOCSTART-"

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ...errors import CorpusError
-from ..reading import Reading, Sentence, TokenDocument
 from ..files import read_lines
+from ..reading import Reading, Sentence, TokenDocument
 from ..tags import Entity, TagError
 
 BEGIN, END = "#begin document", "#end document"

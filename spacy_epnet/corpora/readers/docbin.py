@@ -9,8 +9,8 @@ from spacy.tokens import Doc, DocBin
 from spacy.vocab import Vocab
 
 from ...errors import CorpusError
-from ..reading import META_KEY, Reading, Sentence, TokenDocument
 from ..files import open_binary
+from ..reading import META_KEY, Reading, Sentence, TokenDocument
 
 MISSING = 0
 

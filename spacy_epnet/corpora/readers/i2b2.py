@@ -5,8 +5,8 @@ from pathlib import Path
 from xml.parsers import expat
 
 from ...errors import CorpusError
-from ..reading import Reading, TextDocument
 from ..files import open_binary
+from ..reading import Reading, TextDocument
 
 TEXT, TAGS = "TEXT", "TAGS"
 

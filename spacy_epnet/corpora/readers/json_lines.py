@@ -7,8 +7,8 @@ from typing import Any
 import srsly
 
 from ...errors import CorpusError
-from ..reading import Document, Reading, Sentence, TextDocument, TokenDocument
 from ..files import BOM, decode, open_binary, read_lines, read_text
+from ..reading import Document, Reading, Sentence, TextDocument, TokenDocument
 from ..tags import Entity, read_tags
 
 REJECTED = "records that weren't annotated, or that an annotator rejected or skipped"

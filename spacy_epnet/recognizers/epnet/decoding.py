@@ -76,9 +76,7 @@ def get_winners(
     return [Winner(*row) for row in zip(*values, strict=True)]
 
 
-def drop_overlaps(
-    winners: Iterable[Winner], prefer: Preference
-) -> list[Winner]:
+def drop_overlaps(winners: Iterable[Winner], prefer: Preference) -> list[Winner]:
     """Keep the best span, drop what overlaps it, and go on with the rest.
 
     winners (Iterable[Winner]): Spans that may overlap.

@@ -10,9 +10,7 @@ from .prototypes import get_dispersion
 from .types import Distances, Prototypes, Targets
 
 
-def get_span_loss(
-    distances: Distances, targets: Targets
-) -> tuple[float, Floats2d]:
+def get_span_loss(distances: Distances, targets: Targets) -> tuple[float, Floats2d]:
     """Cross-entropy of spans whose logits are negative distances.
 
     distances (Distances): From each span to each prototype in use.
@@ -30,7 +28,7 @@ def get_span_loss(
     surprises = distances[rows, targets] - nearest[:, 0] + xp.log(totals[:, 0])
     gradient = -likelihoods / totals
     gradient[rows, targets] += 1
-    share = distances.dtype.type(1) / len(targets)
+    share = xp.ones((), dtype=distances.dtype) / len(targets)
     return float((surprises * share).sum()), gradient * share
 
 

@@ -144,21 +144,21 @@ class TokenRecognizer(FewShotRecognizer):
 
     def _get_probabilities(self, tokens: TokenVectors) -> Floats2d:
         """(T, columns) How probable each type is for each token."""
+        xp: Any = self.model.ops.xp
         memory, n_columns = self.memory, len(self.labels) + 1
         parts = []
         for window, _ in iter_windows(len(tokens), 1, WINDOW):
             points = self.represent(tokens[window])
-            distances = self.measure(points, memory, n_columns)
-            nearest = distances.min(axis=1, keepdims=True)
-            likelihoods = self.model.ops.xp.exp(nearest - distances)
+            distances: Any = self.measure(points, memory, n_columns)
+            likelihoods = xp.exp(distances.min(axis=1, keepdims=True) - distances)
             parts.append(likelihoods / likelihoods.sum(axis=1, keepdims=True))
-        return self.model.ops.xp.concatenate(parts)
+        return xp.concatenate(parts)
 
     def embed(self, tokens: TokenVectors, spans: Spans) -> Points:
         """Take the mean over the tokens of each span. See the base."""
+        xp: Any = self.model.ops.xp
         points = self.represent(tokens[:])
-        means = [points[s : s + w].mean(axis=0) for s, w in spans.tolist()]
-        return self.model.ops.xp.stack(means)
+        return xp.stack([points[s : s + w].mean(axis=0) for s, w in spans.tolist()])
 
     def rate(self, tokens: TokenVectors, spans: Spans) -> list[dict[str | None, float]]:
         """Find how probable each type is for some spans: the mean over their tokens.
@@ -178,7 +178,7 @@ class TokenRecognizer(FewShotRecognizer):
     def update_model(self, docs: list[Doc], golds: list[Gold]) -> dict[str, float]:
         """Learn from a batch, up to the gradients. See the base."""
         tokens, backprop = self.model.begin_update(docs)
-        columns = self.model.ops.xp.asarray(tag_tokens(golds, self.columns))
+        columns: Any = self.model.ops.asarray(tag_tokens(golds, self.columns))
         loss, d_tokens = self.train(tokens, columns, docs)
         backprop(d_tokens)
         size = self.cfg["memory_size"]
@@ -192,7 +192,7 @@ class TokenRecognizer(FewShotRecognizer):
         points = self.represent(lesson.tokens)
         old = list(self.labels) if lesson.extends else []
         marked = {label: i for i, label in enumerate(lesson.labels, len(old) + 1)}
-        columns = self.model.ops.xp.asarray(tag_tokens(lesson.golds, marked))
+        columns: Any = self.model.ops.asarray(tag_tokens(lesson.golds, marked))
         if old:
             # What isn't marked may be of an old type.
             taken = self._get_probabilities(lesson.tokens).argmax(axis=1) > 0

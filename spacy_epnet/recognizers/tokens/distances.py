@@ -8,7 +8,7 @@ from thinc.types import Floats2d
 from ...types import Ints1d, TokenVectors
 
 
-def get_square_distances(points: TokenVectors, centres: TokenVectors) -> Floats2d:
+def get_square_distances(points: Any, centres: Any) -> Floats2d:
     """(points, centres) Squared Euclidean distances."""
     xp: Any = get_array_module(points)
     norms = (points * points).sum(axis=1, keepdims=True)
@@ -21,7 +21,7 @@ def get_means(vectors: TokenVectors, columns: Ints1d, n_columns: int) -> Floats2
     return get_membership(columns, n_columns, like=vectors) @ vectors
 
 
-def get_membership(columns: Ints1d, n_columns: int, *, like: Floats2d) -> Floats2d:
+def get_membership(columns: Any, n_columns: int, *, like: Floats2d) -> Floats2d:
     """(columns, n) What each token counts in the mean of each column."""
     xp: Any = get_array_module(like)
     flags = columns[None] == xp.arange(n_columns)[:, None]
@@ -29,9 +29,7 @@ def get_membership(columns: Ints1d, n_columns: int, *, like: Floats2d) -> Floats
     return (flags / counts).astype(like.dtype)
 
 
-def get_nearest_by_column(
-    distances: Floats2d, columns: Ints1d, n_columns: int
-) -> Floats2d:
+def get_nearest_by_column(distances: Any, columns: Any, n_columns: int) -> Floats2d:
     """(points, columns) The smallest distance to a token of each column.
 
     distances (Floats2d): (points, n) Distances to tokens.

@@ -1,7 +1,7 @@
 """Tokens that a recogniser remembers, and the types they are of.
 
-    tokens    Ada  left  Rio  Grande
-    columns   1    0     2    2        (0 is None, i is label i - 1)
+tokens    Ada  left  Rio  Grande
+columns   1    0     2    2        (0 is None, i is label i - 1)
 """
 
 from collections.abc import Mapping

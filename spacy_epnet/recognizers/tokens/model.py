@@ -51,9 +51,7 @@ def build_token_classifier_model(
         listener to the pipeline's transformer.
     """
     model = build_token_memory_model(tok2vec)
-    classifier: Model = Model(
-        "classifier", classify, params={"W": None, "b": None}
-    )
+    classifier: Model = Model("classifier", classify, params={"W": None, "b": None})
     model.layers.append(classifier)
     model.set_ref("classifier", classifier)
     return model
@@ -114,11 +112,11 @@ def set_classes(model: Model, width: int, before: list[str], after: list[str]) -
     before (List[str]): Its labels so far.
     after (List[str]): The labels it is to have.
     """
-    weight, bias = model.ops.alloc2f(len(after) + 1, width), model.ops.alloc1f(
-        len(after) + 1
-    )
+    count = len(after) + 1
+    weight: Any = model.ops.alloc2f(count, width)
+    bias: Any = model.ops.alloc1f(count)
     if model.has_param("W"):
-        known = {None: 0, **{label: i for i, label in enumerate(before, 1)}}
+        known = {label: i for i, label in enumerate([None, *before])}
         for row, label in enumerate([None, *after]):
             if label in known:
                 weight[row] = model.get_param("W")[known[label]]

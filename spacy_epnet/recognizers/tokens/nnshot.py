@@ -8,10 +8,11 @@ from spacy.tokens import Doc
 from thinc.api import Config, Model, get_array_module
 from thinc.types import Floats2d
 
-from ...types import Ints1d, TokenVectors
+from ...types import TokenVectors
 from ..factories import SCORE_WEIGHTS, WRITES
 from .component import TokenRecognizer
 from .distances import get_nearest_by_column, get_square_distances, normalize
+from .losses import get_cross_entropy
 from .memory import UNKNOWN, TokenMemory
 from .model import set_classes
 
@@ -115,7 +116,7 @@ class NNShotRecognizer(TokenRecognizer):
         return loss, backprop(d_scores)
 
 
-def get_token_loss(scores: Floats2d, columns: Ints1d) -> tuple[float, Floats2d]:
+def get_token_loss(scores: Any, columns: Any) -> tuple[float, Any]:
     """Cross-entropy of tokens.
 
     scores (Floats2d): A score of each token for each column.
@@ -124,13 +125,9 @@ def get_token_loss(scores: Floats2d, columns: Ints1d) -> tuple[float, Floats2d]:
         the scores. Both are zero if nothing is known.
     """
     xp: Any = get_array_module(scores)
-    places = xp.nonzero(columns != UNKNOWN)[0]
+    known = columns != UNKNOWN
     gradient = xp.zeros_like(scores)
-    if not len(places):
+    if not known.any():
         return 0.0, gradient
-    logits = scores - scores.max(axis=1, keepdims=True)
-    log_shares = logits - xp.log(xp.exp(logits).sum(axis=1, keepdims=True))
-    loss = -float(log_shares[places, columns[places]].mean())
-    gradient[places] = xp.exp(log_shares[places])
-    gradient[places, columns[places]] -= 1
-    return loss, gradient / len(places)
+    loss, gradient[known] = get_cross_entropy(scores[known], columns[known])
+    return loss, gradient

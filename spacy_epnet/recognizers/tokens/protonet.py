@@ -9,10 +9,11 @@ from spacy.tokens import Doc
 from thinc.api import Config, Model, get_array_module
 from thinc.types import Floats2d
 
-from ...types import Bools1d, Ints1d, TokenVectors
+from ...types import TokenVectors
 from ..factories import SCORE_WEIGHTS, WRITES
 from .component import TokenRecognizer
 from .distances import get_means, get_membership, get_square_distances
+from .losses import get_cross_entropy
 from .memory import UNKNOWN, TokenMemory
 
 DEFAULT_CONFIG = """
@@ -87,9 +88,9 @@ class ProtoNetRecognizer(TokenRecognizer):
         self, points: TokenVectors, memory: TokenMemory, n_columns: int
     ) -> Floats2d:
         """Measure distances to the means of types. See the base."""
+        xp: Any = self.model.ops.xp
         means = get_means(memory.vectors, memory.columns, n_columns)
-        distances = get_square_distances(points, means)
-        xp = self.model.ops.xp
+        distances: Any = get_square_distances(points, means)
         missing = xp.bincount(memory.columns, minlength=n_columns) == 0
         distances[:, missing] = xp.inf
         return distances
@@ -100,7 +101,7 @@ class ProtoNetRecognizer(TokenRecognizer):
         """Let one half of the docs be the support set of the other, and the other way
         round. See the base.
         """
-        xp = self.model.ops.xp
+        xp: Any = self.model.ops.xp
         order = xp.random.permutation(len(docs))
         lengths = numpy.asarray([len(doc) for doc in docs])
         is_first = xp.repeat(order < len(docs) / 2, lengths)
@@ -113,7 +114,7 @@ class ProtoNetRecognizer(TokenRecognizer):
 
 
 def get_episode_loss(
-    tokens: TokenVectors, columns: Ints1d, is_support: Bools1d
+    tokens: Any, columns: Any, is_support: Any
 ) -> tuple[float, TokenVectors]:
     """Cross-entropy of tokens whose logits are negative squared distances to the means
     of the support set's types.
@@ -126,30 +127,21 @@ def get_episode_loss(
         to the tokens. Both are zero if there is nothing to classify.
     """
     xp: Any = get_array_module(tokens)
-    known = columns != UNKNOWN
-    types = xp.unique(columns[is_support & known])
-    is_query = ~is_support & known & xp.isin(columns, types)
+    support = is_support & (columns != UNKNOWN)
+    types = xp.unique(columns[support])
+    query = ~is_support & xp.isin(columns, types)
     gradient = xp.zeros_like(tokens)
-    if not is_query.any():
+    if not query.any():
         return 0.0, gradient
-    support, query = is_support & known, is_query
-    membership = get_membership(
+    membership: Any = get_membership(
         xp.searchsorted(types, columns[support]), len(types), like=tokens
     )
-    means = membership @ tokens[support]
+    means, points = membership @ tokens[support], tokens[query]
     targets = xp.searchsorted(types, columns[query])
-    points = tokens[query]
-    logits = -get_square_distances(points, means)
-    logits -= logits.max(axis=1, keepdims=True)
-    log_shares = logits - xp.log(xp.exp(logits).sum(axis=1, keepdims=True))
-    places = xp.arange(len(points))
-    loss = -float(log_shares[places, targets].mean())
-    d_logits = xp.exp(log_shares)
-    d_logits[places, targets] -= 1
-    d_logits /= len(points)
+    distances: Any = get_square_distances(points, means)
+    loss, d_logits = get_cross_entropy(-distances, targets)
     # Each logit is -(x - m)², so that x gets -2 (x - m) of it, and m the opposite.
-    sums = d_logits.sum(axis=1, keepdims=True)
-    gradient[query] = 2 * (d_logits @ means - sums * points)
-    d_means = 2 * (d_logits.T @ points - d_logits.sum(axis=0)[:, None] * means)
-    gradient[support] = membership.T @ d_means
+    d_points, d_means = d_logits.sum(axis=1)[:, None], d_logits.sum(axis=0)[:, None]
+    gradient[query] = 2 * (d_logits @ means - d_points * points)
+    gradient[support] = membership.T @ (2 * (d_logits.T @ points - d_means * means))
     return loss, gradient

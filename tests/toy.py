@@ -1,0 +1,94 @@
+"""A recogniser outside the package: it knows words by heart."""
+
+from pathlib import Path
+
+from spacy.language import Language
+from spacy.pipeline.ner import make_ner_scorer
+from thinc.api import Model
+
+from spacy_epnet.recognizers.annotation import Prediction
+from spacy_epnet.recognizers.base import FewShotRecognizer
+from spacy_epnet.recognizers.learning import Learning
+from spacy_epnet.recognizers.settings import AdaptSettings, ComponentSettings
+
+PROFILES = Path(__file__).with_name("toy.cfg")
+
+
+class ToyAdaptSettings(AdaptSettings):
+    ignore_case: bool
+
+
+class ToyRecognizer(FewShotRecognizer):
+    settings_type = ComponentSettings
+    adapt_type = ToyAdaptSettings
+    profiles = PROFILES
+    is_ready = True
+    limits = "longer than one word"
+
+    def can_predict(self, ent):
+        return len(ent) == 1
+
+    def learn(self, lesson, settings):
+        words = dict(self.learned["words"]) if lesson.extends else {}
+        for gold in lesson.golds:
+            for ent in gold.ents:
+                words[ent.text.lower() if settings.ignore_case else ent.text] = (
+                    ent.label_
+                )
+        self.set_labels([*(self.labels if lesson.extends else ()), *lesson.labels])
+        self.learned["words"] = words
+        return Learning(f"{len(words)} words", ("words",), {})
+
+    def recognize(self, docs, tokens):
+        words = self.learned["words"]
+        return [
+            [
+                Prediction(t.i, t.i + 1, words.get(t.text) or words[t.lower_], 1.0)
+                for t in doc
+                if t.text in words or t.lower_ in words
+            ]
+            for doc in docs
+        ]
+
+    def embed(self, tokens, spans):
+        return tokens[spans[:, 0]]
+
+    def rate(self, tokens, spans):
+        return [{None: 0.0, **dict.fromkeys(self.labels, 0.5)} for _ in spans]
+
+    def initialize_model(self, docs):
+        self.model.initialize(X=docs)
+
+    def update_model(self, docs, golds):
+        return {self.name: 0.0}
+
+
+@Language.factory(
+    "toy_ner",
+    default_config={
+        "threshold": 0.0,
+        "overwrite_ents": False,
+        "spans_key": None,
+        "model": {"@architectures": "spacy.HashEmbedCNN.v2"},
+    },
+)
+def make_toy(nlp, name, model, threshold, overwrite_ents, spans_key):
+    whole = Model(
+        "toy",
+        lambda m, docs, is_train: m.layers[0](docs, is_train),
+        init=lambda m, X=None, Y=None: m.layers[0].initialize(X=X),
+        layers=[model],
+        refs={"tok2vec": model},
+    )
+    pipe = ToyRecognizer(
+        nlp.vocab,
+        whole,
+        name,
+        scorer=make_ner_scorer(),
+        threshold=threshold,
+        overwrite_ents=overwrite_ents,
+        spans_key=spans_key,
+    )
+    pipe.learned["words"] = {}
+    pipe.cfg.follow(nlp, name)
+    return pipe
