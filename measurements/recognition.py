@@ -141,21 +141,17 @@ def make_table(
 def measure_types(setup: Setup, encoder: str, nlp: Language) -> Table:
     """See what the number of types costs."""
     pipe: Any = nlp.get_pipe("epnet_ner")
-    trained = [[*pipe.generations[0].items()]]
+    trained = list(pipe.labels)
     sentences = setup.read("fewnerd_inter/test.txt", limit=512 if setup.quick else 1536)
     words = [sentence.words for sentence in sentences]
     size = BLOCK // 2
     blocks = [words[i : i + size] for i in range(0, len(words), size)]
 
     def with_types(count: int) -> Callable[[list[list[str]]], int]:
-        rows = dict(trained[0][:count])
-        taken = [row for _, row in trained[0]]
-        free = (row for row in range(1, count + len(taken) + 1) if row not in taken)
-        while len(rows) < count:
-            rows[f"type {len(rows)}"] = next(free)
+        others = [f"type {i}" for i in range(len(trained), count)]
 
         def run(texts: list[list[str]]) -> int:
-            pipe.set_generations([rows])
+            pipe.set_labels([*trained[:count], *others])
             return recognize(nlp, texts)
 
         return run
@@ -165,7 +161,7 @@ def measure_types(setup: Setup, encoder: str, nlp: Language) -> Table:
         blocks,
         on_block=setup.tell(f"{encoder}, types", len(blocks)),
     )
-    pipe.set_generations([dict(trained[0])])
+    pipe.set_labels(trained)
     first = seconds[f"{TYPES[0]} types"]
     rows, results = [], {}
     for name, values in seconds.items():

@@ -1,21 +1,32 @@
 """What the documentation says is what the code has and what was measured."""
 
+import re
+
+import pytest
 import srsly
 
 from spacy_epnet.evaluation.results import Results, to_markdown
-from spacy_epnet.recognizers.settings import read_profiles
+from spacy_epnet.recognizers.epnet.component import EPNetRecognizer
+from spacy_epnet.recognizers.settings import make_adapt_config, read_profiles
 
 from .conftest import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf8")
 ADAPTING = (ROOT / "docs" / "adapting.md").read_text(encoding="utf8")
+PROFILES = read_profiles(EPNetRecognizer.profiles)
+
+
+def show(value):
+    if isinstance(value, dict):
+        return f"`{value['@misc'].removeprefix('spacy-epnet.')}`"
+    return {5e-5: "0.00005"}.get(value, srsly.json_dumps(value))
 
 
 def test_settings_are_documented_with_their_values():
-    default, paper = (read_profiles()[name] for name in ("default", "paper"))
+    default, paper = (PROFILES[name] for name in ("default", "paper"))
     for name in set(default) - {"one_shot", "extend"}:
-        values = [srsly.json_dumps(profile[name]) for profile in (default, paper)]
-        assert f"| `{name}` | {values[0]} | {values[1]} |" in ADAPTING
+        row = f"| `{name}` | {show(default[name])} | {show(paper[name])} |"
+        assert row in ADAPTING
 
 
 def test_results_in_the_readme_are_those_of_the_benchmark():
@@ -27,9 +38,40 @@ def test_results_in_the_readme_are_those_of_the_benchmark():
 def test_results_were_made_with_the_profiles_that_are_shipped():
     path = ROOT / "docs" / "benchmark.json"
     measured = srsly.read_json(path)["benchmark"]["profiles"]
-    for name, shipped in read_profiles().items():
-        values = srsly.json_loads(srsly.json_dumps(shipped))
-        one_shot = values.pop("one_shot")
-        values.pop("extend")
-        assert measured[name]["several_shots"] == values
-        assert measured[name]["one_shot"] == {**values, **one_shot}
+    assert set(measured) == set(PROFILES)
+    for name in PROFILES:
+        for kind, shots in (("one_shot", 1), ("several_shots", 5)):
+            config = make_adapt_config(
+                EPNetRecognizer.profiles, name, {}, shots=shots, extends=False
+            )
+            assert measured[name][kind] == srsly.json_loads(srsly.json_dumps(config))
+
+
+def test_the_front_page_stays_short():
+    assert len(README.splitlines()) < 150
+
+
+@pytest.mark.parametrize(
+    "page", ["README.md", *(f"docs/{p.name}" for p in (ROOT / "docs").glob("*.md"))]
+)
+def test_links_and_module_names_are_right(page):
+    path = ROOT / page
+    text = path.read_text(encoding="utf8")
+    for link in re.findall(r"\]\(([^)#:]+)\)", text):
+        assert (path.parent / link).exists() or (ROOT / link).exists(), link
+    for module in re.findall(r"python -m (measurements[.\w]*)", text):
+        place = ROOT / module.replace(".", "/")
+        assert place.is_dir() or place.with_suffix(".py").is_file(), module
+
+
+def test_the_folders_of_the_architecture_are_there():
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf8")
+    package = ROOT / "spacy_epnet"
+    for place in re.findall(
+        r"`?((?:recognizers|encoder|adapting|tokens)/[\w/]+\.py)", text
+    ):
+        assert (package / place).is_file() or (
+            package / "recognizers" / place
+        ).is_file()
+    shown = set(re.findall(r"^      (\w+)/ ", text, flags=re.MULTILINE))
+    assert shown == {p.parent.name for p in package.glob("*/__init__.py")}

@@ -1,5 +1,6 @@
 """The spaCy project that ties the commands together."""
 
+import re
 import shutil
 import subprocess
 
@@ -36,10 +37,9 @@ def project(tmp_path, monkeypatch):
 
     monkeypatch.setattr("weasel.cli.run.run_command", run_command)
     folder = tmp_path / "project"
-    for name in ("configs", "assets/demo"):
+    for name in ("configs", "assets/demo", "docs"):
         shutil.copytree(ROOT / name, folder / name)
-    for name in ("project.yml", "README.md"):
-        shutil.copy(ROOT / name, folder / name)
+    shutil.copy(ROOT / "project.yml", folder / "project.yml")
     return folder
 
 
@@ -65,10 +65,18 @@ def test_every_step_of_a_workflow_is_a_command(project):
         assert asset["description"]
 
 
-def test_readme_has_the_projects_own_documentation(project):
-    before = (project / "README.md").read_text(encoding="utf8")
-    project_document(project, project / "README.md")
-    assert (project / "README.md").read_text(encoding="utf8") == before
+def test_the_projects_own_documentation_is_up_to_date(project):
+    before = (project / "docs" / "project.md").read_text(encoding="utf8")
+    project_document(project, project / "docs" / "project.md")
+    assert (project / "docs" / "project.md").read_text(encoding="utf8") == before
+
+
+def test_the_gpu_reaches_every_command_that_computes(project):
+    config = load_project_config(project, interpolate=False)
+    for command in config["commands"]:
+        for line in command["script"]:
+            is_ours = re.search(r"spacy (train|evaluate|epnet (adapt|ben|rec))", line)
+            assert bool(is_ours) == ("--gpu-id ${vars.gpu_id}" in line), line
 
 
 def test_demo_corpus_is_converted_and_sampled_once(project, capfd):
