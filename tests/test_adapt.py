@@ -6,6 +6,7 @@ import numpy
 import pytest
 import spacy
 import torch
+from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
 
@@ -121,9 +122,10 @@ def test_replacing_the_listeners_of_the_copy_leaves_the_source_alone(trained):
 
 
 def test_source_and_copy_are_trained_apart(trained, examples):
+    optimizer = trained.resume_training()
+    assert trained._optimizer is optimizer
     twin = adapt(trained, SUPPORT, **FAST).nlp
     assert twin._optimizer is None
-    optimizer = trained.resume_training()
     before = get_weights(twin)
     trained.update(examples, sgd=optimizer)
     assert all(w.equal(before[n]) for n, w in get_weights(twin).items())
@@ -189,6 +191,29 @@ def test_the_same_seed_gives_the_same(trained):
     losses = [run.learning.tuning.losses for run in runs]
     assert losses[0] == losses[1]
     assert losses[0] != losses[2]
+
+
+def test_sentences_that_the_pipeline_marks_count(trained, monkeypatch):
+    @Language.component("mark_third")
+    def mark_third(doc):
+        for token in doc:
+            token.is_sent_start = token.i in (0, 3)
+        return doc
+
+    trained.add_pipe("mark_third", before="epnet_ner")
+    lessons = []
+    learn = EPNetRecognizer.learn
+    monkeypatch.setattr(
+        EPNetRecognizer,
+        "learn",
+        lambda pipe, lesson, settings: (
+            lessons.append(lesson) or learn(pipe, lesson, settings)
+        ),
+    )
+    adapt(trained, SUPPORT, **FAST)
+    for doc, gold in zip(lessons[0].docs, lessons[0].golds, strict=True):
+        starts = [i in (0, 3) for i in range(len(doc))]
+        assert gold.sent_starts.tolist() == starts
 
 
 def test_each_support_sentence_is_encoded_once(trained, monkeypatch):

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import spacy
 import srsly
-from spacy.tokens import DocBin
+from spacy.tokens import Doc, DocBin, Span
 from typer.testing import CliRunner
 
 from spacy_epnet.adapting import adapt
@@ -144,6 +144,23 @@ def test_an_unlucky_support_set_is_a_result_and_the_others_go_on(folder, tmp_pat
     again = make_benchmark(folder, given=sets)
     kept = Results(output, again.describe())
     assert list(again.run(kept.runs)) == []
+
+
+def test_support_sets_that_all_fail_are_shown(folder):
+    nlp = spacy.load(folder / "source")
+    path = folder / "one" / "dev.spacy"
+    docs = Corpus(path, nlp.vocab).docs
+    # Longer than anything that can be predicted.
+    long = Doc(nlp.vocab, words=["far"] * 30)
+    long.set_ents([Span(long, 0, 20, "LONG")])
+    DocBin(docs=[long, *docs]).to_disk(path)
+    sets = [folder / "one.json", folder / "two.json"]
+    for indices, given in zip(([0, 1], [0, 2]), sets, strict=True):
+        srsly.write_json(given, indices)
+    results = measure(make_benchmark(folder, given=sets))
+    assert all("longer than max_width" in reason for reason in results.failed.values())
+    assert results.summarize() == []
+    assert results.get_overview()[1] == [["default", "given", "all 2 failed"]]
     shown = call(
         *(folder / "source", path, folder / "one" / "test.spacy"),
         *("--given", sets[0], "--given", sets[1], "--adapt.max_steps", 2),

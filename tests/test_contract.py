@@ -182,7 +182,8 @@ def test_commands_know_only_the_contract(name, nlp, tmp_path, references):
         return " ".join(result.output.split())
 
     assert "DOG" in call("adapt", source, dev, adapted)
-    assert "near, at" in call("recognize", adapted, "--explain", "Rex barked at Otto .")
+    question = ("--explain", "Rex barked at Otto .", "--gpu-id", "-1")
+    assert "near, at" in call("recognize", adapted, *question)
     shown = call("benchmark", source, dev, test, "--supports", "2", "-o", str(results))
     assert "DOG" in shown
     data = srsly.read_json(results)

@@ -34,7 +34,7 @@ def find_confusions(
     for label, types in found.items():
         total = types.total()
         if types[label] < LEARNED * total:
-            missed = f"only {types[label]} of its {total} examples are recognised"
+            missed = f"only {types[label]} of its {total} examples are recognized"
             other, count = max(
                 ((t, n) for t, n in types.items() if t != label),
                 key=lambda pair: pair[1],

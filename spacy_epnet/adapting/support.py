@@ -10,7 +10,7 @@ from spacy.training import Example
 
 from ..errors import Errors, SupportError
 from ..recognizers.contract import Contract
-from ..recognizers.gold import Gold, read_gold
+from ..recognizers.gold import Gold, find_sent_starts, read_gold
 
 Annotated: TypeAlias = tuple[str, Sequence[tuple[int, int, str]]]
 Item: TypeAlias = Example | Doc | Annotated
@@ -84,8 +84,8 @@ def check_support(
 
 
 def realign(support: Support, pipe: Contract) -> Support:
-    """Read the annotation again if components of the pipeline have changed tokens, and
-    refuse it if a type is lost by that.
+    """Read the annotation again after components of the pipeline have changed tokens or
+    marked sentences, and refuse it if a type is lost by that.
 
     support (Support): The support set, after these components have run.
     pipe (Contract): The recogniser that is to learn from it.
@@ -96,7 +96,9 @@ def realign(support: Support, pipe: Contract) -> Support:
         for eg, gold in zip(support.examples, support.golds, strict=True)
     ]
     if all(fits):
-        return support
+        pairs = zip(support.examples, support.golds, strict=True)
+        golds = [gold._replace(sent_starts=find_sent_starts(eg)) for eg, gold in pairs]
+        return support._replace(golds=golds)
     problems = [p for p in support.problems if p.where not in support.counts]
     return check_support(support.examples, problems, pipe)
 

@@ -73,4 +73,7 @@ def detect_format(path: Path, separator: str | None = None) -> str:
     if len(first.split()) > 1 or (separator or "\t").encode() in first:
         return "columns"
     reason = f"the format can't be told from the first line, {first[:60]!r}"
-    raise CorpusError(path, f"{reason}. Name it with --format: {', '.join(FORMATS)}")
+    names = ", ".join(FORMATS)
+    raise CorpusError(
+        path, f"{reason}. Name it with --format of spacy epnet convert: {names}"
+    )

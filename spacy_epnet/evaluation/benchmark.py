@@ -250,13 +250,13 @@ class Benchmark:
 def hash_pipeline(nlp: Language) -> str:
     """Tell pipelines apart by their settings and by what they have learned."""
     digest = sha256(nlp.config.to_str(interpolate=False).encode("utf8"))
-    pipe: Any
-    for _, pipe in nlp.pipeline:
+    for _, part in nlp.pipeline:
         known = (
-            pipe.learned if isinstance(pipe, Contract) else getattr(pipe, "cfg", None)
+            part.learned if isinstance(part, Contract) else getattr(part, "cfg", None)
         )
         digest.update(srsly.json_dumps(known, sort_keys=True).encode("utf8"))
-        if isinstance(getattr(pipe, "model", None), Model):
-            for weights in iter_weights(pipe.model):
+        model = getattr(part, "model", None)
+        if isinstance(model, Model):
+            for weights in iter_weights(model):
                 digest.update(weights)
     return digest.hexdigest()

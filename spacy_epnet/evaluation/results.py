@@ -1,6 +1,7 @@
 """Results of a benchmark: kept after every run, and shown as tables."""
 
 from collections import defaultdict
+from collections.abc import Iterable
 from pathlib import Path
 from statistics import fmean, pstdev
 from typing import Any
@@ -57,28 +58,27 @@ class Results:
         """RETURNS (Dict[str, str]): Why there is no result, for each run without."""
         return {key: run["failed"] for key, run in self.runs.items() if "failed" in run}
 
-    def _group(self) -> dict[tuple[str, Any, str], list[dict[str, Any]]]:
+    def _group(
+        self, keys: Iterable[str]
+    ) -> dict[tuple[str, Any, str], list[dict[str, Any]]]:
         groups = defaultdict(list)
-        for key, run in self.runs.items():
-            if key not in self.failed:
-                groups[run["profile"], run["shots"], run["target"]].append(run)
+        for run in map(self.runs.__getitem__, keys):
+            groups[run["profile"], run["shots"], run["target"]].append(run)
         return groups
-
-    def _count_failed(self, *group: Any) -> int:
-        runs = (self.runs[key] for key in self.failed)
-        return sum((r["profile"], r["shots"], r["target"]) == group for r in runs)
 
     def summarize(self) -> list[dict[str, Any]]:
         """RETURNS (List[Dict[str, Any]]): Means and standard deviations over the
         support sets, for each profile, number of shots and target.
         """
+        failed = self._group(self.failed)
+        measured = self._group(key for key in self.runs if key not in self.failed)
         return [
             {
                 "profile": profile,
                 "shots": shots,
                 "target": target,
                 "supports": len(runs),
-                "failed": self._count_failed(profile, shots, target),
+                "failed": len(failed[profile, shots, target]),
                 **{key: get_spread([run[key] for run in runs]) for key in "prf"},
                 "per_type": {
                     label: {
@@ -92,26 +92,32 @@ class Results:
                     for part in runs[0]["seconds"]
                 },
             }
-            for (profile, shots, target), runs in self._group().items()
+            for (profile, shots, target), runs in measured.items()
         ]
 
     def get_overview(self) -> tuple[list[str], list[list[str]]]:
         """RETURNS (Tuple[List[str], List[List[str]]]): Header and rows of a table of
         F1, with a column for each target and the average over them.
         """
-        by_row: dict[tuple[str, Any], dict[str, dict[str, Any]]] = defaultdict(dict)
+        by_row: dict[tuple[str, Any], dict[str, str]]
+        by_row = {(run["profile"], run["shots"]): {} for run in self.runs.values()}
+        means: dict[tuple[str, Any], list[float]] = defaultdict(list)
+        for (profile, shots, target), runs in self._group(self.failed).items():
+            by_row[profile, shots][target] = f"all {len(runs)} failed"
         for group in self.summarize():
-            by_row[group["profile"], group["shots"]][group["target"]] = group
+            row = group["profile"], group["shots"]
+            by_row[row][group["target"]] = show_f1(group)
+            means[row].append(group["f"]["mean"])
         targets = [target["name"] for target in self.header["targets"]]
         header = ["profile", "shots", *targets]
         header += ["average"] if len(targets) > 1 else []
         rows = []
-        for (profile, shots), groups in by_row.items():
-            cells = [show_f1(groups[t]) if t in groups else "" for t in targets]
+        for (profile, shots), shown in by_row.items():
+            cells = [shown.get(target, "") for target in targets]
             if len(targets) > 1:
-                is_complete = len(groups) == len(targets)
-                mean = fmean(group["f"]["mean"] for group in groups.values())
-                cells.append(f"{mean:.1f}" if is_complete else "")
+                measured = means[profile, shots]
+                is_complete = len(measured) == len(targets)
+                cells.append(f"{fmean(measured):.1f}" if is_complete else "")
             rows.append([profile, "given" if shots is None else str(shots), *cells])
         return header, rows
 

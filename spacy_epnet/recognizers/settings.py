@@ -125,11 +125,12 @@ def check_settings(
     except ValidationError as err:
         problem = err.errors()[0]
         setting = ".".join(map(str, problem["loc"][:1]))
+        expected = problem["msg"].removeprefix("Input should be ")
+        if problem["type"] == "callable_type":
+            expected = 'a registered function, such as {"@misc": "NAME"}'
         raise ValueError(
             Errors.EP009.format(
-                setting=prefix + setting,
-                value=values.get(setting),
-                expected=problem["msg"],
+                setting=prefix + setting, value=values.get(setting), expected=expected
             )
         ) from None
 

@@ -48,7 +48,7 @@ def read_columns(
         if scheme is None:
             reason = "the tags have no prefixes and none is O, so the column is no tags"
             raise CorpusError(
-                path, f"{reason}. Name it with --columns, or use --format"
+                path, f"{reason}. Use --columns or --format of spacy epnet convert"
             )
     sentences: list[Sentence] = []
     has_documents = False
