@@ -76,9 +76,9 @@ class Errors(metaclass=ErrorsWithCodes):
         "('Ada left.', [(0, 3, 'PERSON')])."
     )
     EP022 = "Can't adapt to this support set:\n{problems}\nNothing was changed."
-    EP023 = "There is no few-shot recogniser in this pipeline. It has: {names}."
+    EP023 = "There is no few-shot recognizer in this pipeline. It has: {names}."
     EP024 = (
-        "There are several few-shot recognisers in this pipeline: {names}. Say which "
+        "There are several few-shot recognizers in this pipeline: {names}. Say which "
         "one is meant, with name='...', or --name on the command line."
     )
     EP025 = (
@@ -111,17 +111,34 @@ class Errors(metaclass=ErrorsWithCodes):
         "its dev set. Measure each target by a command of its own."
     )
     EP034 = (
-        "There is no few-shot recogniser called '{name}' in this pipeline. There are: "
+        "There is no few-shot recognizer called '{name}' in this pipeline. There are: "
         "{names}."
     )
     EP035 = (
         "These settings can't be changed when types are added to others, because the "
-        "others would no longer be recognised as before: {settings}."
+        "others would no longer be recognized as before: {settings}."
     )
     EP036 = (
         "Can't predict in int8: PyTorch {version} can't quantize networks. Choose "
         'inference = "bfloat16" or "float32" in the config\'s '
         "[components.transformer.model] block."
+    )
+    EP037 = (
+        "Can't mix corpora, because of '{name}': {reason}. Each corpus has a block "
+        "such as [corpora.train.parts.recipes] with its path, and if wanted its "
+        "weight and types_of."
+    )
+    EP039 = (
+        "The checkpoint in '{path}' is of a training with other settings. Go on with "
+        "the settings that it had, choose another output folder, or remove the "
+        "checkpoint to begin anew."
+    )
+    EP040 = "The checkpoint in '{path}' is damaged: {reason}. Remove it to begin anew."
+    EP038 = (
+        "Can't train '{name}' on docs from the corpus '{corpus}', because it doesn't "
+        "know which types are marked in it. It knows: {corpora}. Give the labels of "
+        "all corpora under [initialize.components.{name}.labels], as configs/mixed.cfg "
+        "does."
     )
 
 

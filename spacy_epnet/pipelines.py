@@ -2,9 +2,11 @@
 
 from collections.abc import Iterable, Iterator
 from copy import copy, deepcopy
+from pathlib import Path
 from typing import Any
 
 import numpy
+import srsly
 from spacy.language import Language
 from spacy.tokens import Doc
 
@@ -13,6 +15,9 @@ from .encoder.weights import copy_model
 from .errors import Errors
 from .recognizers.base import FewShotRecognizer
 from .types import TokenVectors
+
+# What a pipeline has besides its components.
+PARTS = {"config.cfg", "meta.json", "tokenizer", "vocab"}
 
 
 def find_recognizer(
@@ -161,3 +166,14 @@ def _copy_frame(nlp: Language) -> Language:
     twin._disabled = set(nlp._disabled)
     twin._optimizer = None
     return twin
+
+
+def is_pipeline(folder: Path) -> bool:
+    """Whether a folder is empty or has a pipeline and nothing else."""
+    files = {path.name for path in folder.iterdir()}
+    if not files:
+        return True
+    if not files >= PARTS - {"vocab"}:
+        return False
+    meta = srsly.read_json(folder / "meta.json")
+    return files <= PARTS | set(meta.get("components", []))

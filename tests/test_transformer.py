@@ -1,13 +1,18 @@
+from copy import deepcopy
+
 import numpy
 import pytest
 import torch
 from spacy.tokens import Doc
+from spacy.util import load_model_from_config
 from spacy.vocab import Vocab
 from spacy_transformers.span_getters import get_doc_spans
 from thinc.api import SGD, get_torch_default_device
 
 from spacy_epnet.encoder import precision, shim
 from spacy_epnet.encoder.transformer import build_transformer_model
+
+from .conftest import train
 
 
 def make_model(name, **settings):
@@ -158,3 +163,29 @@ def test_loaded_encoders_need_no_folder_to_be_initialized_again(trained, monkeyp
 def test_paths_without_an_encoder_are_told(path, docs):
     with pytest.raises(ValueError, match=r"\[EP010\].*--paths\.encoder"):
         make_model(path).initialize(X=docs)
+
+
+def test_lower_layers_and_embeddings_can_be_left_as_they_are(source_config, examples):
+    config = source_config.copy()
+    config["components"]["transformer"]["model"]["trained_layers"] = 1
+    nlp = load_model_from_config(config, auto_fill=True)
+    nlp.initialize(lambda: examples)
+    network = nlp.get_pipe("transformer").model.transformer
+    # The tiny encoder has one layer. With another one, the lower stays.
+    network.encoder.layer.append(deepcopy(network.encoder.layer[0]))
+    network.config.num_hidden_layers = 2
+    before = {name: value.clone() for name, value in network.state_dict().items()}
+    train(nlp, examples, steps=2)
+    changed = {
+        name.partition("layer.")[0] + name.partition("layer.")[2][:1]
+        for name, value in network.state_dict().items()
+        if not value.equal(before[name])
+    }
+    assert changed == {"encoder.1"}
+
+
+def test_no_layer_at_all_is_refused(source_config):
+    config = source_config.copy()
+    config["components"]["transformer"]["model"]["trained_layers"] = 0
+    with pytest.raises(ValueError, match="frozen_components"):
+        load_model_from_config(config, auto_fill=True)

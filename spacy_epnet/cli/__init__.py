@@ -9,6 +9,7 @@ from .convert import convert_cli
 from .encoder import encoder_cli
 from .recognize import recognize_cli
 from .sample import sample_cli
+from .train import train_cli
 
 app.add_typer(epnet_cli)
 
@@ -20,4 +21,5 @@ __all__ = [
     "epnet_cli",
     "recognize_cli",
     "sample_cli",
+    "train_cli",
 ]

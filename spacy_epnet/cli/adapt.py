@@ -16,6 +16,7 @@ from ..corpora.conversion import convert
 from ..corpora.files import write_whole
 from ..corpora.sampling import Corpus
 from ..errors import Errors, SupportError
+from ..pipelines import is_pipeline
 from ..recognizers.settings import merge
 from ._app import epnet_cli
 from .options import (
@@ -26,7 +27,7 @@ from .options import (
     SettingsFile,
     Source,
 )
-from .places import check_pipeline_place, is_pipeline
+from .places import check_pipeline_place
 
 SECTION = "adapt"
 
@@ -49,7 +50,8 @@ def adapt_cli(
     profile: Annotated[
         str | None,
         typer.Option(
-            help="Settings to begin with: default or paper. By default the config's"
+            help="Settings to begin with, a profile of the recognizer. By default the "
+            "config's, or default"
         ),
     ] = None,
     labels: Annotated[

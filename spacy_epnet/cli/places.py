@@ -3,13 +3,9 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-import srsly
-
 from ..corpora.files import check_places
 from ..errors import CorpusError
-
-# What a pipeline has besides its components.
-PARTS = {"config.cfg", "meta.json", "tokenizer", "vocab"}
+from ..pipelines import is_pipeline
 
 
 def check_pipeline_place(
@@ -29,14 +25,3 @@ def check_pipeline_place(
         raise CorpusError(output, "there is a folder with other files at this place")
     if report is not None and report.is_dir():
         raise CorpusError(report, "there is a folder at this place")
-
-
-def is_pipeline(folder: Path) -> bool:
-    """Whether a folder is empty or has a pipeline and nothing else."""
-    files = {path.name for path in folder.iterdir()}
-    if not files:
-        return True
-    if not files >= PARTS - {"vocab"}:
-        return False
-    meta = srsly.read_json(folder / "meta.json")
-    return files <= PARTS | set(meta.get("components", []))

@@ -1,5 +1,5 @@
 """What an encoder computes in: half precision in training, and other numbers than
-float32 in prediction, where they are faster."""
+float32 in prediction, where they are faster. And which part of it is trained."""
 
 import warnings
 from copy import deepcopy
@@ -14,6 +14,7 @@ from thinc.util import convert_recursive, is_torch_array
 from torch import nn
 
 from ..errors import Errors
+from .freezing import freeze_lower
 from .precision import get_fastest_dtype, has_bfloat16
 
 Inference: TypeAlias = Literal["float32", "bfloat16", "int8"]
@@ -25,8 +26,20 @@ def use_precision_shim(
     mixed_precision: bool,
     grad_scaler_config: dict[str, Any],
     inference: Inference,
+    trained_layers: int | None,
 ) -> None:
-    """Let a transformer that isn't loaded yet compute in other numbers."""
+    """Let a transformer that isn't loaded yet compute in other numbers, and train a
+    part of it.
+    """
+    if trained_layers is not None and trained_layers < 1:
+        raise ValueError(
+            Errors.EP009.format(
+                setting="trained_layers",
+                value=trained_layers,
+                expected="a number above 0, or null. To train no layer at all, name "
+                "the transformer under [training] frozen_components",
+            )
+        )
     if inference not in get_args(Inference):
         raise ValueError(
             Errors.EP009.format(
@@ -46,6 +59,7 @@ def use_precision_shim(
     )
     shim.trains_in_half = mixed_precision
     shim.inference = inference
+    shim.trained_layers = trained_layers
     model.layers[0].shims[0] = shim
 
 
@@ -58,9 +72,14 @@ class PrecisionShim(HFShim):
 
     trains_in_half = False
     inference: Inference = "float32"
+    trained_layers: int | None = None
     _twin: tuple[Any, list, Any] | None = None
+    _frozen: Any = None  # the network whose lower layers are frozen
 
     def begin_update(self, inputs: ArgsKwargs):
+        if self.trained_layers is not None and self._frozen is not self._model:
+            freeze_lower(self._model, self.trained_layers)
+            self._frozen = self._model
         is_cpu = self.device.type == "cpu"
         use_bfloat16 = self.trains_in_half and is_cpu and has_bfloat16()
         with torch.autocast("cpu", torch.bfloat16, enabled=use_bfloat16):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 # Settings that spacy-transformers' own layers don't have.
-OWN_SETTINGS = ("max_pieces", "inference")
+OWN_SETTINGS = ("max_pieces", "inference", "trained_layers")
 
 
 def build_transformer_model(
@@ -26,13 +26,15 @@ def build_transformer_model(
     grad_scaler_config: dict[str, Any] | None = None,
     max_pieces: int = 1024,
     inference: Literal["float32", "bfloat16", "int8"] = "float32",
+    trained_layers: int | None = None,
 ) -> Model[list["Doc"], "FullTransformerBatch"]:
     """Build a transformer that trains in half precision where that is faster.
 
-    It is spacy-transformers' own model with three differences: texts of similar length
+    It is spacy-transformers' own model with four differences: texts of similar length
     are encoded together, so that little is padded; mixed precision is also for CPUs
     that compute in bfloat16, and is left out where the machine has nothing to gain
-    from it; and an encoder that isn't there is reported with what to do about it.
+    from it; the embeddings and lower layers can be left as they are; and an encoder
+    that isn't there is reported with what to do about it.
     A layer that takes a listener's place computes in full precision.
 
     name (str): A folder, or the name of a model on the hub.
@@ -44,6 +46,8 @@ def build_transformer_model(
     max_pieces (int): Word pieces that are encoded at once, with padding.
     inference (str): What predictions are computed in: "float32", "bfloat16" on machines
         that have it, or "int8" on CPUs.
+    trained_layers (Optional[int]): How many of the upper layers are trained. All, and
+        the embeddings too, if null.
     """
     from spacy_transformers.layers import TransformerModel
 
@@ -56,6 +60,7 @@ def build_transformer_model(
         mixed_precision=mixed_precision,
         grad_scaler_config=grad_scaler_config or {},
         inference=inference,
+        trained_layers=trained_layers,
     )
     use_chunks(model.layers[0], max_pieces)
     model.init = init

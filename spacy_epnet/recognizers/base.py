@@ -1,6 +1,6 @@
 """What every few-shot recogniser does."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from spacy.language import Language
@@ -9,19 +9,20 @@ from spacy.training import Example, validate_examples, validate_get_examples
 from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer, set_dropout_rate
 
+from ..corpora.mixing import get_corpus
 from ..encoder.forking import survive_forks
 from ..encoder.listeners import count_unfed, get_listeners, get_upstream, is_connected
 from ..encoder.vectors import open_tokens
 from ..errors import Errors
 from ..types import TokenVectors
 from .annotation import Prediction, write_predictions
-from .gold import Census, Gold, read_gold
-from .saving import SavedRecognizer
+from .gold import Census, read_gold
+from .labelled import LabelledRecognizer
 from .settings import ComponentConfig
 
 
-class FewShotRecognizer(SavedRecognizer):
-    """Owns the labels and the support set, encodes, trains and writes entities."""
+class FewShotRecognizer(LabelledRecognizer):
+    """Encodes, trains and writes entities."""
 
     def __init__(
         self,
@@ -44,92 +45,7 @@ class FewShotRecognizer(SavedRecognizer):
         super().__init__(vocab, model, name)
         self.cfg = ComponentConfig(self.settings_type, settings)
         self.scorer = scorer
-        # What was learned and isn't weights, in terms of JSON.
-        self.learned: dict[str, Any] = {"labels": [], "support": []}
-
-    # Labels and the support set
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """RETURNS (Tuple[str, ...]): The labels, in the order they were added."""
-        return tuple(self.learned["labels"])
-
-    @property
-    def label_data(self) -> list[str]:
-        """RETURNS (List[str]): What `spacy init labels` writes for the component."""
-        return list(self.labels)
-
-    def add_label(self, label: str) -> int:
-        """Add a label.
-
-        label (str): The label to add.
-        RETURNS (int): 0 if the label is there already, otherwise 1.
-        """
-        self._check_label(label)
-        if label in self.labels:
-            return 0
-        self.set_labels([*self.labels, label])
-        return 1
-
-    def remove_label(self, label: str) -> None:
-        """Forget a label.
-
-        label (str): The label to remove.
-        """
-        self._check_has(label)
-        for example in self.learned["support"]:
-            example["ents"] = [ent for ent in example["ents"] if ent[-1] != label]
-        self.set_labels([other for other in self.labels if other != label])
-
-    def rename_label(self, label: str, new: str) -> None:
-        """Give a label another name, and leave all else as it is.
-
-        label (str): The label to rename.
-        new (str): Its new name.
-        """
-        self._check_label(new)
-        self._check_has(label)
-        if new == label:
-            return
-        if new in self.labels:
-            raise ValueError(Errors.EP018.format(name=self.name, label=label, new=new))
-        names = {label: new}
-        for example in self.learned["support"]:
-            ents = example["ents"]
-            example["ents"] = [[*span, names.get(old, old)] for *span, old in ents]
-        self.learned["labels"] = [names.get(old, old) for old in self.labels]
-        self.on_renamed(label, new)
-        self.set_labels(self.labels)
-
-    def set_labels(self, labels: Iterable[str]) -> None:
-        """Exchange all labels.
-
-        labels (Iterable[str]): The labels. What was learned of those that aren't among
-            them is forgotten.
-        """
-        self.learned["labels"] = list(labels)
-        for label in self.labels:
-            self.vocab.strings.add(label)
-        self.on_labels()
-
-    def remember(self, docs: list[Doc], golds: list[Gold]) -> None:
-        """Keep a support set, beside those that are kept, to explain predictions.
-
-        docs (List[Doc]): The docs.
-        golds (List[Gold]): Their annotation.
-        """
-        self.learned["support"] += [
-            {
-                "words": [token.text for token in doc],
-                "spaces": [bool(token.whitespace_) for token in doc],
-                "ents": [[ent.start, ent.end, ent.label_] for ent in gold.ents],
-            }
-            for doc, gold in zip(docs, golds, strict=True)
-        ]
-
-    def forget(self) -> None:
-        """Drop all support sets that are kept."""
-        self.learned["support"] = []
+        self.learned = {"labels": [], "support": [], "corpora": {}}
 
     # Prediction
 
@@ -187,15 +103,16 @@ class FewShotRecognizer(SavedRecognizer):
         get_examples: Callable[[], Iterable[Example]],
         *,
         nlp: Language | None = None,
-        labels: Iterable[str] | None = None,
+        labels: Mapping[str, Iterable[str]] | Iterable[str] | None = None,
     ) -> None:
         """Initialize the component for training.
 
         get_examples (Callable[[], Iterable[Example]]): Returns a representative
             sample of examples.
         nlp (Optional[Language]): The pipeline the component is part of.
-        labels (Optional[Iterable[str]]): The labels, usually from the file that
-            `spacy init labels` writes. If there are none, they are those of the
+        labels (Union[Mapping[str, Iterable[str]], Iterable[str], None]): The labels,
+            usually from the file that `spacy init labels` writes, or those of each
+            corpus if there are several. If there are none, they are those of the
             entities in the examples.
         """
         validate_get_examples(get_examples, f"{type(self).__name__}.initialize")
@@ -206,6 +123,11 @@ class FewShotRecognizer(SavedRecognizer):
             census.add(eg)
         if isinstance(labels, str):
             raise ValueError(Errors.EP002.format(name=self.name, label=labels))
+        corpora: Mapping[str, Iterable[str]] = census.corpora if labels is None else {}
+        if isinstance(labels, Mapping):
+            # What is given may be iterators, which can be read once.
+            corpora = {corpus: list(own) for corpus, own in labels.items()}
+            labels = dict.fromkeys(label for own in corpora.values() for label in own)
         labels = list(census.labels if labels is None else labels)
         for label in labels:
             self._check_label(label)
@@ -213,6 +135,7 @@ class FewShotRecognizer(SavedRecognizer):
         if not labels and not self.labels:
             raise ValueError(Errors.EP001.format(name=self.name))
         census.report(self.name, self.limits)
+        self.learned["corpora"] |= {name: list(own) for name, own in corpora.items()}
         self.set_labels(dict.fromkeys([*self.labels, *labels]))
         self.initialize_model(census.sample or [Doc(self.vocab, words=["token"])])
 
@@ -245,6 +168,7 @@ class FewShotRecognizer(SavedRecognizer):
         self._check_known(
             (ent.label_ for gold in golds for ent in gold.ents), self.labels
         )
+        self._check_corpora(docs)
         if not any(len(doc) for doc in docs):
             return losses
         set_dropout_rate(self.model, drop)
@@ -275,15 +199,11 @@ class FewShotRecognizer(SavedRecognizer):
                     )
                 )
 
-    def _check_label(self, label: Any) -> None:
-        if not isinstance(label, str) or not label.strip():
-            raise ValueError(Errors.EP002.format(name=self.name, label=label))
-
-    def _check_has(self, label: str) -> None:
-        if label not in self.labels:
-            known = ", ".join(self.labels)
+    def _check_corpora(self, docs: list[Doc]) -> None:
+        for corpus in {*map(get_corpus, docs)} - {None, *self.corpora}:
+            known = ", ".join(self.corpora) or "no corpora"
             raise ValueError(
-                Errors.EP019.format(name=self.name, label=label, labels=known)
+                Errors.EP038.format(name=self.name, corpus=corpus, corpora=known)
             )
 
     def _check_known(self, labels: Iterable[str], known: Iterable[str]) -> None:

@@ -11,6 +11,7 @@ from spacy.pipeline import Sentencizer
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
+from ..corpora.mixing import get_corpus
 from ..errors import Errors, Warnings
 from ..types import Bools1d, Ints1d
 
@@ -94,6 +95,7 @@ class Census:
         self.can_predict = can_predict
         self.sample_size = sample_size
         self.labels: dict[str, None] = {}  # a set that keeps the order
+        self.corpora: dict[str, dict[str, None]] = {}  # the labels of each
         self.sample: list[Doc] = []
         self.aligned = 0
         self.unpredictable = 0
@@ -104,7 +106,11 @@ class Census:
         gold = read_gold(eg)
         if len(eg.predicted) and len(self.sample) < self.sample_size:
             self.sample.append(eg.predicted)
-        self.labels.update(dict.fromkeys(ent.label_ for ent in eg.reference.ents))
+        labels = dict.fromkeys(ent.label_ for ent in eg.reference.ents)
+        self.labels.update(labels)
+        corpus = get_corpus(eg.reference)
+        if corpus is not None:
+            self.corpora.setdefault(corpus, {}).update(labels)
         self.aligned += len(gold.ents)
         self.unpredictable += sum(not self.can_predict(ent) for ent in gold.ents)
         self.misaligned.extend(ent.text for ent in gold.misaligned)

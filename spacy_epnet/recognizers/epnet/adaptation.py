@@ -6,6 +6,7 @@ from typing import Any
 import numpy
 from thinc.api import Model, Ops
 
+from ...corpora.mixing import split_type
 from ..layout import get_layout
 from ..learning import Learning, Lesson
 from .assignment import (
@@ -99,6 +100,7 @@ def assign_prototypes(
     *,
     kept: list[Generation],
     known: dict[str, int],
+    families: dict[str, str],
 ) -> dict[str, Assignment]:
     """Choose what new types begin with.
 
@@ -108,6 +110,7 @@ def assign_prototypes(
     settings (EPNetAdaptSettings): How to choose.
     kept (List[Generation]): Types that stay, whose rows can't be taken.
     known (Dict[str, int]): The rows of all types that the source has been trained on.
+    families (Dict[str, str]): The corpora of types that are called after one.
     RETURNS (Dict[str, Assignment]): What each type begins with. A type that the
         recogniser has been trained on begins with the prototype that it had then.
     """
@@ -122,6 +125,7 @@ def assign_prototypes(
         used = {label: row for label, row in known.items() if row not in taken}
         columns = number_columns(lesson, old)
         prototypes = head.ops.to_numpy(get_prototypes(head))
+        known_names = [split_type(n)[1] if n in families else n for n in known]
         evidence = Evidence(
             head.ops.to_numpy(project_spans(head, lesson.tokens, pool.entities)),
             get_members(head.ops.to_numpy(pool.targets), [columns[n] for n in new]),
@@ -129,7 +133,7 @@ def assign_prototypes(
             known,
             used,
             list_free({*taken, *used.values()}, len(prototypes)),
-            lambda names: compare_names(lesson, names, [*known], ops=head.ops),
+            lambda names: compare_names(lesson, names, known_names, ops=head.ops),
             settings.seed,
         )
         chosen |= settings.assignment(new, evidence)

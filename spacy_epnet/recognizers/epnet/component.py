@@ -7,7 +7,7 @@ from typing import Any
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
-from ...types import Points, Spans, TokenVectors
+from ...types import Bools2d, Points, Spans, TokenVectors
 from ..annotation import Prediction, deal_to_docs
 from ..base import FewShotRecognizer
 from ..gold import Gold
@@ -27,6 +27,7 @@ from .losses import get_dispersion_loss, get_span_loss
 from .model import get_table_size
 from .pool import get_span_pool, sample_nones
 from .prototypes import NONE_ROW, Generation, fit_generations, join, list_rows
+from .scopes import find_docs, get_families, get_scopes
 from .search import find_winners
 from .settings import EPNetAdaptSettings, EPNetSettings
 from .types import HeadOutput, Rows, Targets
@@ -66,7 +67,8 @@ class EPNetRecognizer(FewShotRecognizer):
 
     def on_labels(self) -> None:
         """Assign new labels a free prototype, and note who has had which."""
-        generations = fit_generations(self.generations, self.labels)
+        families = get_families(self.corpora)
+        generations = fit_generations(self.generations, self.labels, families)
         rows = join(generations)
         known = self.learned["ever_assigned"].items()
         former = {label: row for label, row in known if row not in rows.values()}
@@ -103,8 +105,8 @@ class EPNetRecognizer(FewShotRecognizer):
     def limits(self) -> str:
         """RETURNS (str): What is true of entities that can't be predicted."""
         return (
-            f"longer than max_width = {self.max_width} tokens, or begin or end in "
-            "whitespace"
+            f"longer than max_width = {self.max_width} tokens, or beginning or ending "
+            "in whitespace"
         )
 
     def can_predict(self, ent: Span) -> bool:
@@ -127,10 +129,9 @@ class EPNetRecognizer(FewShotRecognizer):
         kept: list[Winner] = []
         n_older = 0
         for generation, winners in zip(self.generations, found, strict=True):
-            kept += [
-                winner._replace(column=n_older + winner.column)
-                for winner in drop_overlaps(winners, self.cfg["overlaps"])
-            ]
+            winners = [w._replace(column=n_older + w.column) for w in winners]
+            winners = self._take_in_scope(winners, docs)
+            kept += drop_overlaps(winners, self.cfg["overlaps"])
             n_older += len(generation)
         labels = ["", *self.labels]  # column 0 is None's
         # Only distances can be compared between generations.
@@ -141,6 +142,17 @@ class EPNetRecognizer(FewShotRecognizer):
             for winner in drop_overlaps(kept, make_prefer_near())
         ]
         return deal_to_docs(predictions, docs)
+
+    def _take_in_scope(self, winners: list[Winner], docs: list[Doc]) -> list[Winner]:
+        """Drop spans of types that aren't marked in the corpus that a doc is from."""
+        ops = self.model.ops
+        scopes = get_scopes(docs, self.corpora, self.labels, ops=ops)
+        if scopes is None or not winners:
+            return winners
+        starts = ops.asarray1i([winner.start for winner in winners])
+        columns = ops.asarray1i([winner.column for winner in winners])
+        counts = scopes[find_docs(starts, docs, ops=ops), columns].tolist()
+        return [winner for winner, c in zip(winners, counts, strict=True) if c]
 
     def embed(self, tokens: TokenVectors, spans: Spans) -> Points:
         """Project spans to the space of the prototypes. See the base."""
@@ -200,23 +212,32 @@ class EPNetRecognizer(FewShotRecognizer):
         # share the transformer may depend on this one to be passed on.
         rows = list_rows(self.prototypes, ops=ops)
         outputs, backprop = self.model.begin_update((docs, spans, rows))
-        parts, d_outputs = self.get_loss([], (targets, outputs))
+        scopes = get_scopes(docs, self.corpora, self.labels, ops=ops)
+        if scopes is not None:
+            scopes = scopes[find_docs(spans[:, 0], docs, ops=ops)]
+        parts, d_outputs = self.get_loss([], (targets, outputs), scopes=scopes)
         backprop(d_outputs)
         return parts
 
     def get_loss(
-        self, examples: Iterable[Example], scores: tuple[Targets, HeadOutput]
+        self,
+        examples: Iterable[Example],
+        scores: tuple[Targets, HeadOutput],
+        *,
+        scopes: Bools2d | None = None,
     ) -> tuple[dict[str, float], HeadOutput]:
         """Find the loss and its gradient.
 
         examples (Iterable[Example]): Not needed.
         scores (Tuple[Targets, HeadOutput]): The targets of the spans chosen from a
             batch, and what the model gave for them.
+        scopes (Optional[Bools2d]): Which columns of the distances count for each span,
+            if not all.
         RETURNS (Tuple[Dict[str, float], HeadOutput]): The parts of the loss, and its
             gradient with respect to the model's outputs.
         """
         targets, (distances, prototypes) = scores
-        span_loss, d_distances = get_span_loss(distances, targets)
+        span_loss, d_distances = get_span_loss(distances, targets, scopes)
         if self.cfg["dispersion_loss"] and len(targets):
             dispersion, d_prototypes = get_dispersion_loss(prototypes, self.cfg["tau"])
         else:
@@ -231,7 +252,13 @@ class EPNetRecognizer(FewShotRecognizer):
         pool = gather_spans(head, lesson, old, max_width=self.max_width)
         known = self.learned["ever_assigned"]
         assignments = assign_prototypes(
-            head, lesson, pool, settings, kept=kept, known=known
+            head,
+            lesson,
+            pool,
+            settings,
+            kept=kept,
+            known=known,
+            families=get_families(self.corpora),
         )
         rows = {label: assigned.row for label, assigned in assignments.items()}
         self.learned["generations"] = [*kept, rows]

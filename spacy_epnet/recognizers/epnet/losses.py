@@ -3,18 +3,23 @@
 import math
 from typing import Any
 
+import numpy
 from thinc.api import get_array_module
 from thinc.types import Floats2d
 
+from ...types import Bools2d
 from .prototypes import get_dispersion
 from .types import Distances, Prototypes, Targets
 
 
-def get_span_loss(distances: Distances, targets: Targets) -> tuple[float, Floats2d]:
+def get_span_loss(
+    distances: Distances, targets: Targets, scopes: Bools2d | None = None
+) -> tuple[float, Floats2d]:
     """Cross-entropy of spans whose logits are negative distances.
 
     distances (Distances): From each span to each prototype in use.
     targets (Targets): The column of each span's own prototype.
+    scopes (Optional[Bools2d]): Which columns count for each span, if not all.
     RETURNS (Tuple[float, Floats2d]): The mean loss and its gradient with respect
         to the distances. Both are zero if there are no spans.
     """
@@ -22,6 +27,8 @@ def get_span_loss(distances: Distances, targets: Targets) -> tuple[float, Floats
         return 0.0, distances
     xp: Any = get_array_module(distances)
     rows = xp.arange(len(targets))
+    if scopes is not None:
+        distances = xp.where(scopes, distances, numpy.float32(numpy.inf))
     nearest = xp.min(distances, axis=1, keepdims=True)
     likelihoods = xp.exp(nearest - distances)
     totals = likelihoods.sum(axis=1, keepdims=True)

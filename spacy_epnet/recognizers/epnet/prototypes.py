@@ -1,7 +1,7 @@
 """The prototype table: its geometry and who owns which row."""
 
 import math
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, TypeAlias
 
 from thinc.api import Ops, get_array_module
@@ -48,29 +48,46 @@ def list_rows(labels: dict[str, int], *, ops: Ops) -> Rows:
 
 
 def fit_generations(
-    generations: Iterable[Generation], labels: Collection[str]
+    generations: Iterable[Generation],
+    labels: Collection[str],
+    families: Mapping[str, str],
 ) -> list[Generation]:
-    """Give new labels a row in the youngest generation, and drop what isn't a label.
+    """Give new labels a row in a generation, and drop what isn't a label.
 
     generations (Iterable[Generation]): The generations.
     labels (Collection[str]): The labels that there are to be.
+    families (Mapping[str, str]): The corpus of labels that are judged among their own.
+        They have a generation to themselves, all others are in the youngest.
     RETURNS (List[Generation]): The generations, at least one.
     """
     kept = [
         {label: row for label, row in generation.items() if label in labels}
         for generation in generations
     ]
-    kept = [generation for generation in kept if generation] or [{}]
+    kept = [generation for generation in kept if generation]
+    taken = join(kept)
+    row = get_free_row(taken.values())
     for label in labels:
-        taken = join(kept)
         if label not in taken:
-            kept[-1][label] = get_free_row(taken.values())
-    return kept
+            family = families.get(label)
+            find_home(kept, family, families)[label] = taken[label] = row
+            row = get_free_row(taken.values(), row)
+    return kept or [{}]
 
 
-def get_free_row(taken: Collection[int]) -> int:
-    """The first row that is neither None's nor taken."""
-    row = NONE_ROW + 1
+def find_home(
+    generations: list[Generation], family: str | None, families: Mapping[str, str]
+) -> Generation:
+    """The youngest generation of a family, or a new one if it has none."""
+    for generation in reversed(generations):
+        if families.get(next(iter(generation))) == family:
+            return generation
+    generations.append({})
+    return generations[-1]
+
+
+def get_free_row(taken: Collection[int], row: int = NONE_ROW + 1) -> int:
+    """The first row, from a given one on, that is neither None's nor taken."""
     while row in taken:
         row += 1
     return row

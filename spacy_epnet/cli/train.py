@@ -1,0 +1,71 @@
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from spacy.cli._util import (
+    import_code,
+    parse_config_overrides,
+    setup_gpu,
+    show_validation_error,
+)
+from spacy.util import load_config
+from wasabi import msg
+
+from ._app import epnet_cli
+from .options import WITH_SETTINGS, CodeFile, GpuId
+
+
+@epnet_cli.command("train", context_settings=WITH_SETTINGS)
+def train_cli(
+    ctx: typer.Context,
+    config_path: Annotated[
+        Path, typer.Argument(help="Config, as for spacy train", exists=True)
+    ],
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output", "-o", help="Folder for the trained pipeline and the checkpoint"
+        ),
+    ],
+    code: CodeFile = None,
+    use_gpu: GpuId = -1,
+) -> None:
+    """
+    Train a pipeline as spacy train does, and go on where it stopped if it was
+    interrupted: the same command again takes up weights, optimizer and position from
+    the checkpoint in the output folder, which is written at every evaluation and on
+    Ctrl-C. Settings are changed as for spacy train, by --training.max_steps 500.
+
+    Example: spacy epnet train configs/mixed.cfg --output training/small
+    """
+    from spacy.training.initialize import init_nlp
+
+    from ..training.loop import Training
+
+    overrides = parse_config_overrides(ctx.args)
+    import_code(code)
+    setup_gpu(use_gpu)
+    with show_validation_error(config_path):
+        config = load_config(config_path, overrides=overrides, interpolate=False)
+        msg.divider("Initializing pipeline")
+        nlp = init_nlp(config, use_gpu=use_gpu)
+    try:
+        with show_validation_error(config_path):
+            training = Training(nlp, output)
+        steps = training.resume()
+    except (ValueError, OSError) as err:
+        msg.fail("Can't go on with the training", str(err), exits=1)
+    if training.is_over:
+        msg.good(f"The training is over after {steps} steps", str(output))
+        return
+    msg.divider("Training pipeline")
+    msg.info(f"Goes on after {steps} steps" if steps else "Begins anew")
+    if training.run(sys.stdout, sys.stderr):
+        msg.good("Saved the trained pipeline", str(output / "model-last"))
+    else:
+        msg.warn(
+            f"Interrupted after {training.progress.step} steps",
+            "Run the same command again to go on.",
+        )
+        raise typer.Exit(130)

@@ -1,0 +1,221 @@
+"""Several corpora as one, of which each has types of its own.
+
+What is marked in one corpus may be left unmarked in another. So every doc says which
+corpus it is from, and every type is called after its corpus:
+
+    [corpora.train]
+    @readers = "spacy-epnet.MixedCorpus.v1"
+
+    [corpora.train.parts.recipes]
+    path = "corpus/recipes.spacy"
+
+    ("2 cups of flour", [(10, 15, "recipes:FOOD")])
+"""
+
+import random
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from spacy.language import Language
+from spacy.tokens import Doc, Span
+from spacy.training import Corpus, Example
+from spacy.training.corpus import FILE_TYPE, walk_corpus
+from spacy.vocab import Vocab
+
+from ..errors import CorpusError, Errors
+
+CORPUS_KEY = "epnet_corpus"  # of `doc.user_data`
+SEPARATOR = ":"  # between a corpus and its types
+
+
+class Part(BaseModel):
+    """A corpus that is mixed with others.
+
+    path (Path): The corpus, in spaCy's binary format.
+    weight (float): How often one of its docs is drawn, relative to one of the others.
+    types_of (Optional[str]): The corpus whose types it has, if they aren't its own. It
+        may have some of them only.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    path: Path
+    weight: float = Field(1.0, ge=0)
+    types_of: str | None = None
+
+
+def set_corpus(doc: Doc, corpus: str) -> None:
+    """Note which corpus a doc is from. Its entities are then of that corpus's types."""
+    doc.user_data[CORPUS_KEY] = corpus
+
+
+def get_corpus(doc: Doc) -> str | None:
+    """RETURNS (Optional[str]): The corpus that a doc is from, if that is known."""
+    return doc.user_data.get(CORPUS_KEY)
+
+
+def name_type(corpus: str, label: str) -> str:
+    """Call a type after its corpus."""
+    return f"{corpus}{SEPARATOR}{label}"
+
+
+def split_type(name: str) -> tuple[str, str]:
+    """The corpus of a type that is called after it, and what it is called there."""
+    corpus, _, label = name.partition(SEPARATOR)
+    return corpus, label
+
+
+def make_mixed_corpus(
+    parts: dict[str, dict[str, Any]],
+    endless: bool = False,
+    limit: int = 0,
+    seed: int = 0,
+    augmenter: Callable | None = None,
+) -> Callable[[Language], Iterator[Example]]:
+    """Make a reader of several corpora.
+
+    parts (Dict[str, Dict[str, Any]]): The corpora by name, see `Part`.
+    endless (bool): Whether to draw docs at random, by their weight, without an end. For
+        `training.max_epochs = -1`. Otherwise all of them come once, in order.
+    limit (int): The most docs of each corpus. 0 for all.
+    seed (int): Decides what is drawn.
+    augmenter (Optional[Callable]): Changes examples, as in `spacy.Corpus.v1`.
+    """
+    return MixedCorpus(
+        read_parts(parts), endless=endless, limit=limit, seed=seed, augmenter=augmenter
+    )
+
+
+def make_mixed_labels(parts: dict[str, dict[str, Any]]) -> dict[str, list[str]]:
+    """Read which types there are in several corpora.
+
+    parts (Dict[str, Dict[str, Any]]): The corpora by name, see `Part`.
+    RETURNS (Dict[str, List[str]]): The types that each of them marks.
+    """
+    return MixedCorpus(read_parts(parts)).list_types()
+
+
+def read_parts(parts: dict[str, dict[str, Any]]) -> dict[str, Part]:
+    """Check what is said of each corpus.
+
+    parts (Dict[str, Dict[str, Any]]): The corpora by name.
+    RETURNS (Dict[str, Part]): The same, checked.
+    """
+    if not parts:
+        raise ValueError(Errors.EP037.format(name="parts", reason="there is no corpus"))
+    checked = {}
+    for name, block in parts.items():
+        if SEPARATOR in name or not name.strip():
+            reason = f"the name of a corpus can't have a {SEPARATOR!r} or be empty"
+            raise ValueError(Errors.EP037.format(name=name, reason=reason))
+        try:
+            checked[name] = Part(**block)
+        except ValidationError as err:
+            reason = ", ".join(f"{e['loc'][0]}: {e['msg']}" for e in err.errors())
+            raise ValueError(Errors.EP037.format(name=name, reason=reason)) from None
+    return checked
+
+
+class MixedCorpus:
+    """Reads several corpora. See `make_mixed_corpus` for the arguments."""
+
+    def __init__(
+        self,
+        parts: dict[str, Part],
+        *,
+        endless: bool = False,
+        limit: int = 0,
+        seed: int = 0,
+        augmenter: Callable | None = None,
+    ):
+        self.parts, self.endless, self.limit = parts, endless, limit
+        self.seed, self.augmenter = seed, augmenter
+
+    def __call__(self, nlp: Language) -> Iterator[Example]:
+        """Make the examples.
+
+        nlp (Language): The pipeline that they are for.
+        YIELDS (Example): The examples. Both docs of each say which corpus it is from.
+        """
+        docs = {name: self.read(name, nlp.vocab) for name in self.parts}
+        rng = random.Random(self.seed)
+        drawn = (
+            draw(docs, self.get_weights(docs), rng)
+            if self.endless
+            else ((name, doc) for name, own in docs.items() for doc in own)
+        )
+        for name, reference in drawn:
+            for eg in Corpus("").make_examples(nlp, [reference]):
+                set_corpus(eg.predicted, name)
+                for changed in self.augmenter(nlp, eg) if self.augmenter else [eg]:
+                    set_corpus(changed.predicted, name)
+                    yield changed
+
+    def get_weights(self, docs: dict[str, list[Doc]]) -> dict[str, float]:
+        """How often each corpus is drawn from."""
+        return {name: self.parts[name].weight * len(own) for name, own in docs.items()}
+
+    def read(self, name: str, vocab: Vocab) -> list[Doc]:
+        """Read a corpus.
+
+        name (str): Its name.
+        vocab (Vocab): The vocabulary of the docs.
+        RETURNS (List[Doc]): Its docs, whose types are called after it.
+        """
+        part = self.parts[name]
+        if not part.path.exists():
+            raise CorpusError(part.path, "there is no such file or folder")
+        files = walk_corpus(part.path, FILE_TYPE)
+        docs = list(Corpus(part.path, limit=self.limit).read_docbin(vocab, files))
+        if not docs:
+            raise CorpusError(part.path, "the corpus is empty")
+        for doc in docs:
+            set_corpus(doc, name)
+            # Tokens that nobody has annotated stay so.
+            doc.set_ents(
+                [
+                    Span(
+                        doc,
+                        ent.start,
+                        ent.end,
+                        label=name_type(part.types_of or name, ent.label_),
+                    )
+                    for ent in doc.ents
+                ],
+                default="unmodified",
+            )
+        return docs
+
+    def list_types(self) -> dict[str, list[str]]:
+        """RETURNS (Dict[str, List[str]]): The types that each corpus marks."""
+        return {
+            name: sorted(
+                {ent.label_ for doc in self.read(name, Vocab()) for ent in doc.ents}
+            )
+            for name in self.parts
+        }
+
+
+def draw(
+    docs: dict[str, list[Doc]], weights: dict[str, float], rng: random.Random
+) -> Iterator[tuple[str, Doc]]:
+    """Draw docs from several corpora, without an end. From each corpus every doc comes
+    once before one comes again.
+
+    docs (Dict[str, List[Doc]]): The docs of each.
+    weights (Dict[str, float]): How often each is drawn from.
+    rng (random.Random): What decides.
+    YIELDS (Tuple[str, Doc]): A corpus and one of its docs.
+    """
+    streams = {name: shuffle_again(own, rng) for name, own in docs.items()}
+    while True:
+        for name in rng.choices(list(weights), list(weights.values()), k=1024):
+            yield name, next(streams[name])
+
+
+def shuffle_again(docs: list[Doc], rng: random.Random) -> Iterator[Doc]:
+    """All docs in one order after the other, without an end."""
+    while True:
+        yield from rng.sample(docs, len(docs))

@@ -1,0 +1,159 @@
+"""The state of a training, so that it can go on where it stopped."""
+
+import random
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy
+import srsly
+from spacy.language import Language
+from thinc.api import Model, Optimizer, get_current_ops
+from thinc.optimizers import KeyT
+
+from ..corpora.files import write_whole
+
+PIPELINE, PROGRESS, RANDOM = "pipeline", "progress.msgpack", "random.msgpack"
+OPTIMIZER = "optimizer.safetensors"
+PARTS = {PIPELINE, PROGRESS, RANDOM, OPTIMIZER}
+
+
+@dataclass
+class Progress:
+    """How far a training is.
+
+    config (str): The settings of the training.
+    step (int): How many batches have been learned from.
+    seconds (float): How long that took.
+    words (int): How many words they had.
+    results (list): Score and step of each evaluation.
+    losses (dict): The losses since the last one.
+    updates (dict): How often each weight was updated.
+    """
+
+    config: str = ""
+    step: int = 0
+    seconds: float = 0.0
+    words: int = 0
+    results: list[tuple[float, int]] = field(default_factory=list)
+    losses: dict[str, float] = field(default_factory=dict)
+    updates: dict[str, int] = field(default_factory=dict)
+
+
+def save_checkpoint(
+    folder: Path, nlp: Language, optimizer: Optimizer, progress: Progress
+) -> None:
+    """Save the state of a training, whole or not at all.
+
+    folder (Path): Where to save it. What was there is replaced.
+    nlp (Language): The pipeline.
+    optimizer (Optimizer): The optimizer.
+    progress (Progress): How far it is.
+    """
+    from safetensors.numpy import save_file
+
+    places = {key: place for place, key in iter_places(nlp)}
+    progress.updates = {places[key]: n for key, n in optimizer.nr_update.items()}
+    with write_whole(folder, may_replace=is_checkpoint) as path:
+        path.mkdir()
+        nlp.to_disk(path / PIPELINE)
+        save_file(
+            {
+                f"{kind}/{places[key]}": get_current_ops().to_numpy(values)
+                for kind, moments in get_moments(optimizer).items()
+                for key, values in moments.items()
+            },
+            path / OPTIMIZER,
+        )
+        srsly.write_msgpack(path / RANDOM, get_random_state())
+        srsly.write_msgpack(path / PROGRESS, asdict(progress))
+
+
+def load_progress(folder: Path) -> Progress | None:
+    """RETURNS (Optional[Progress]): How far a training is, if one was saved."""
+    path = folder / PROGRESS
+    if not path.is_file():
+        return None
+    progress = Progress(**srsly.read_msgpack(path))
+    progress.results = [(score, step) for score, step in progress.results]
+    return progress
+
+
+def load_checkpoint(
+    folder: Path, nlp: Language, optimizer: Optimizer, progress: Progress
+) -> None:
+    """Take a training back to a state that was saved.
+
+    folder (Path): Where it was saved.
+    nlp (Language): The pipeline, initialized.
+    optimizer (Optimizer): The optimizer, as the config has it.
+    progress (Progress): How far the training was.
+    """
+    from safetensors.numpy import load_file
+
+    ops: Any = get_current_ops()
+
+    nlp.from_disk(folder / PIPELINE)
+    keys = dict(iter_places(nlp))
+    moments = get_moments(optimizer)
+    for name, values in load_file(folder / OPTIMIZER).items():
+        kind, _, place = name.partition("/")
+        moments[kind][keys[place]] = ops.asarray(values)
+    optimizer.nr_update.update({keys[p]: n for p, n in progress.updates.items()})
+    for _ in range(progress.step):
+        optimizer.step_schedules()
+    set_random_state(srsly.read_msgpack(folder / RANDOM))
+
+
+def is_checkpoint(folder: Path) -> bool:
+    """Whether a folder is empty or has a checkpoint and nothing else."""
+    return {path.name for path in folder.iterdir()} <= PARTS
+
+
+def get_moments(optimizer: Optimizer) -> dict[str, dict[KeyT, Any]]:
+    """What an optimizer remembers of weights, of each kind."""
+    moments = {"mom1": optimizer.mom1, "mom2": optimizer.mom2}
+    averages = optimizer.averages
+    return moments if averages is None else {**moments, "averages": averages}
+
+
+def iter_places(nlp: Language) -> Iterator[tuple[str, KeyT]]:
+    """Name all weights of a pipeline by where they are, because the numbers by which an
+    optimizer knows them differ from one process to the next.
+
+    nlp (Language): The pipeline.
+    YIELDS (Tuple[str, KeyT]): The place of a weight, and the optimizer's key for it.
+    """
+    for component, pipe in nlp.pipeline:
+        model = getattr(pipe, "model", None)
+        for i, node in enumerate(model.walk() if isinstance(model, Model) else ()):
+            for name in node.param_names:
+                yield f"{component}/{i}/{name}", (node.id, name)
+            for j, shim in enumerate(node.shims):
+                network = getattr(shim, "_model", None)
+                for name, _ in network.named_parameters() if network else ():
+                    yield f"{component}/{i}/{j}/{name}", (shim.id, name)
+
+
+def get_random_state() -> dict[str, Any]:
+    """The state of all that is random, in terms of MessagePack."""
+    import torch
+
+    state: Any = numpy.random.get_state()  # noqa: NPY002
+    kind, keys, *rest = state
+    return {
+        "python": random.getstate(),
+        "numpy": [kind, keys.tolist(), *rest],
+        "torch": torch.get_rng_state().numpy().tobytes(),
+    }
+
+
+def set_random_state(state: dict[str, Any]) -> None:
+    """Go on as if nothing random had happened since."""
+    import torch
+
+    version, numbers, gauss = state["python"]
+    random.setstate((version, tuple(numbers), gauss))
+    numpy.random.set_state(tuple(state["numpy"]))  # noqa: NPY002
+    torch.set_rng_state(torch.frombuffer(bytearray(state["torch"]), dtype=torch.uint8))

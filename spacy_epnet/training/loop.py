@@ -1,0 +1,206 @@
+"""Training that goes on where it stopped, and learns what `spacy train` learns."""
+
+from collections.abc import Iterator
+from contextlib import nullcontext
+from itertools import islice
+from pathlib import Path
+from time import perf_counter
+from typing import IO, Any
+
+from safetensors import SafetensorError
+from spacy import registry
+from spacy.language import Language
+from spacy.schemas import ConfigSchemaTraining
+from spacy.training.loop import (
+    DIR_MODEL_BEST,
+    DIR_MODEL_LAST,
+    create_before_to_disk_callback,
+    create_evaluation_callback,
+    create_train_batches,
+    subdivide_batch,
+    update_meta,
+)
+from spacy.util import fix_random_seed, resolve_dot_names
+from thinc.api import constant
+from tqdm import tqdm
+
+from ..corpora.files import write_whole
+from ..errors import Errors
+from ..pipelines import is_pipeline
+from .batches import RepeatableBatches
+from .checkpoint import Progress, load_checkpoint, load_progress, save_checkpoint
+from .interruption import Interruption, catch_interruption
+
+CHECKPOINT = "checkpoint"
+
+
+class Training:
+    """A training, as the config of a pipeline says.
+
+    nlp (Language): The pipeline, initialized.
+    output (Path): Folder for the checkpoint and for the best and the last pipeline.
+    """
+
+    def __init__(self, nlp: Language, output: Path):
+        self.nlp, self.output = nlp, output
+        config = nlp.config.interpolate()
+        if config["training"]["seed"] is not None:
+            fix_random_seed(config["training"]["seed"])
+        self.settings: dict[str, Any] = registry.resolve(
+            config["training"], schema=ConfigSchemaTraining
+        )
+        names = [self.settings["train_corpus"], self.settings["dev_corpus"]]
+        corpus, dev_corpus = resolve_dot_names(config, names)
+        self.optimizer = self.settings["optimizer"]
+        batcher, max_epochs = self.settings["batcher"], self.settings["max_epochs"]
+        self.batches = RepeatableBatches(
+            create_train_batches(nlp, corpus, batcher, max_epochs)
+        )
+        self.evaluate = create_evaluation_callback(
+            nlp, dev_corpus, self.settings["score_weights"]
+        )
+        self.progress = Progress(describe_training(nlp))
+
+    @property
+    def is_over(self) -> bool:
+        """RETURNS (bool): Whether there is nothing more to learn."""
+        step, limit = self.progress.step - 1, self.settings["max_steps"]
+        patience, results = self.settings["patience"], self.progress.results
+        # As in spaCy, the earliest of the best evaluations counts.
+        best = -max(((score, -at) for score, at in results), default=(0, 0))[1]
+        return bool((limit and step >= limit) or (patience and step - best >= patience))
+
+    def resume(self) -> int:
+        """Go to where an earlier run has stopped.
+
+        RETURNS (int): The steps that it has made.
+        """
+        folder = self.output / CHECKPOINT
+        try:
+            progress = load_progress(folder)
+        except (ValueError, TypeError) as err:
+            raise ValueError(Errors.EP040.format(path=folder, reason=err)) from err
+        if progress is None:
+            return 0
+        if progress.config != self.progress.config:
+            raise ValueError(Errors.EP039.format(path=folder))
+        passed = islice(self.batches, progress.step)
+        for _ in tqdm(passed, "Passing over", progress.step, disable=None, leave=False):
+            pass
+        try:
+            load_checkpoint(folder, self.nlp, self.optimizer, progress)
+        except (OSError, ValueError, KeyError, SafetensorError) as err:
+            raise ValueError(Errors.EP040.format(path=folder, reason=err)) from err
+        self.progress = progress
+        return progress.step
+
+    def run(self, stdout: IO, stderr: IO) -> bool:
+        """Train until it is over, or interrupted.
+
+        stdout (IO): Where the log is written.
+        stderr (IO): Where progress is shown.
+        RETURNS (bool): Whether it is over.
+        """
+        nlp, frozen = self.nlp, self.settings["frozen_components"]
+        with nlp.select_pipes(disable=frozen):
+            log_step, finish_log = self.settings["logger"](nlp, stdout, stderr)
+        try:
+            with catch_interruption() as interruption:
+                for info, is_best in self._iter_steps(interruption):
+                    if is_best is not None:
+                        with nlp.select_pipes(disable=frozen):
+                            update_meta(self.settings, nlp, info)
+                        self._save_pipeline(DIR_MODEL_LAST)
+                        if is_best:
+                            self._save_pipeline(DIR_MODEL_BEST)
+                    log_step(info if is_best is not None else None)
+                    if is_best is not None:
+                        self.progress.losses = {}
+                        self._save()
+                if self.is_over:
+                    self._save_pipeline(DIR_MODEL_LAST)
+                self._save()
+        finally:
+            finish_log()
+        return self.is_over
+
+    def _iter_steps(
+        self, interruption: Interruption
+    ) -> Iterator[tuple[dict[str, Any], bool | None]]:
+        progress, begin = self.progress, perf_counter() - self.progress.seconds
+        dropout = self.settings["dropout"]
+        dropouts: Any = constant(dropout) if isinstance(dropout, float) else dropout
+        for _ in range(progress.step):
+            next(dropouts)
+        while not self.is_over and not interruption.is_asked_for:
+            found = next(self.batches, None)
+            if found is None:
+                break
+            epoch, batch = found
+            step = progress.step
+            self._update(batch, step, epoch, next(dropouts))
+            progress.step += 1
+            progress.words += sum(len(eg) for eg in batch)
+            progress.seconds = perf_counter() - begin
+            score = scores = is_best = None
+            if not step % self.settings["eval_frequency"]:
+                with self._use_averages():
+                    score, scores = self.evaluate()
+                progress.results.append((score, step))
+                is_best = score == max(progress.results)[0]
+            info = {
+                "epoch": epoch,
+                "step": step,
+                "score": score,
+                "other_scores": scores,
+                "losses": progress.losses,
+                "checkpoints": progress.results,
+                "seconds": int(progress.seconds),
+                "words": progress.words,
+            }
+            yield info, is_best
+
+    def _update(self, batch: list, step: int, epoch: int, dropout: float) -> None:
+        before = self.settings["before_update"]
+        frozen = self.settings["frozen_components"]
+        if before:
+            before(self.nlp, {"step": step, "epoch": epoch})
+        for part in subdivide_batch(batch, self.settings["accumulate_gradient"]):
+            self.nlp.update(
+                part,
+                drop=dropout,
+                losses=self.progress.losses,
+                sgd=False,  # type: ignore[arg-type]
+                exclude=frozen,
+                annotates=self.settings["annotating_components"],
+            )
+        pipe: Any
+        for name, pipe in self.nlp.pipeline:
+            if name not in frozen and getattr(pipe, "is_trainable", False):
+                pipe.finish_update(self.optimizer)
+        self.optimizer.step_schedules()
+
+    def _use_averages(self) -> Any:
+        averages = self.optimizer.averages
+        return self.nlp.use_params(averages) if averages else nullcontext()
+
+    def _save_pipeline(self, name: str) -> None:
+        change = create_before_to_disk_callback(self.settings["before_to_disk"])
+        with (
+            self._use_averages(),
+            write_whole(self.output / name, may_replace=is_pipeline) as path,
+        ):
+            change(self.nlp).to_disk(path)
+
+    def _save(self) -> None:
+        save_checkpoint(
+            self.output / CHECKPOINT, self.nlp, self.optimizer, self.progress
+        )
+
+
+def describe_training(nlp: Language) -> str:
+    """All settings that what is learned depends on, but not for how long it learns."""
+    config = nlp.config.interpolate().copy()
+    for key in ("max_steps", "eval_frequency", "patience", "logger"):
+        config["training"].pop(key, None)
+    return config.to_str()
