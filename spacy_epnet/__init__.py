@@ -7,15 +7,17 @@ if TYPE_CHECKING:
     from .adapting import AdaptReport, adapt
     from .evaluation.explanation import explain
     from .recognizers.base import FewShotRecognizer
+    from .sources.catalog import load_source
 
 __version__ = "0.1.0"
-__all__ = ["AdaptReport", "FewShotRecognizer", "adapt", "explain"]
+__all__ = ["AdaptReport", "FewShotRecognizer", "adapt", "explain", "load_source"]
 
 PLACES = {
     "AdaptReport": ".adapting",
     "FewShotRecognizer": ".recognizers.base",
     "adapt": ".adapting",
     "explain": ".evaluation.explanation",
+    "load_source": ".sources.catalog",
 }
 
 

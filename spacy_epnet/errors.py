@@ -128,18 +128,32 @@ class Errors(metaclass=ErrorsWithCodes):
         "such as [corpora.train.parts.recipes] with its path, and if wanted its "
         "weight and types_of."
     )
-    EP039 = (
-        "The checkpoint in '{path}' is of a training with other settings. Go on with "
-        "the settings that it had, choose another output folder, or remove the "
-        "checkpoint to begin anew."
-    )
-    EP040 = "The checkpoint in '{path}' is damaged: {reason}. Remove it to begin anew."
     EP038 = (
         "Can't train '{name}' on docs from the corpus '{corpus}', because it doesn't "
         "know which types are marked in it. It knows: {corpora}. Give the labels of "
         "all corpora under [initialize.components.{name}.labels], as configs/mixed.cfg "
         "does."
     )
+    EP039 = (
+        "The checkpoint in '{path}' is of a training with other settings. Go on with "
+        "the settings that it had, choose another output folder, or remove the "
+        "checkpoint to begin anew."
+    )
+    EP040 = "The checkpoint in '{path}' is damaged: {reason}. Remove it to begin anew."
+    EP041 = (
+        "The file '{path}' isn't what was packed: it is missing, damaged or changed. "
+        "Install spacy-epnet again, or pack the source again."
+    )
+    EP042 = (
+        "The encoder '{encoder}' isn't the one that the source was trained on, which "
+        "is {expected}. Nothing was written. If it isn't given, the right one is "
+        "downloaded."
+    )
+    EP043 = (
+        "Can't pack this pipeline: it has {count} transformers. A source has one, and "
+        "recognizers that listen to it."
+    )
+    EP044 = "No source called '{name}' comes with the package. There are: {names}."
 
 
 class CorpusError(ValueError):

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from copy import copy, deepcopy
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +10,13 @@ import numpy
 import srsly
 from spacy.language import Language
 from spacy.tokens import Doc
+from thinc.api import Model
 
 from .encoder.listeners import get_listeners
-from .encoder.weights import copy_model
+from .encoder.weights import copy_model, iter_weights
 from .errors import Errors
 from .recognizers.base import FewShotRecognizer
+from .recognizers.contract import Contract
 from .types import TokenVectors
 
 # What a pipeline has besides its components.
@@ -177,3 +180,18 @@ def is_pipeline(folder: Path) -> bool:
         return False
     meta = srsly.read_json(folder / "meta.json")
     return files <= PARTS | set(meta.get("components", []))
+
+
+def hash_pipeline(nlp: Language) -> str:
+    """Tell pipelines apart by their settings and by what they have learned."""
+    digest = sha256(nlp.config.to_str(interpolate=False).encode("utf8"))
+    for _, part in nlp.pipeline:
+        known = (
+            part.learned if isinstance(part, Contract) else getattr(part, "cfg", None)
+        )
+        digest.update(srsly.json_dumps(known, sort_keys=True).encode("utf8"))
+        model = getattr(part, "model", None)
+        if isinstance(model, Model):
+            for weights in iter_weights(model):
+                digest.update(weights)
+    return digest.hexdigest()

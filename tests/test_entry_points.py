@@ -20,6 +20,7 @@ from .conftest import CONFIGS, ROOT
 GROUPS = [
     "spacy_factories",
     "spacy_architectures",
+    "spacy_callbacks",
     "spacy_misc",
     "spacy_readers",
     "spacy_loggers",
@@ -56,6 +57,7 @@ def test_every_kind_is_registered():
         "spacy-epnet.TokenMemory.v1",
         "spacy-epnet.TransformerModel.v1",
         "spacy-epnet.mixture_assignment.v1",
+        "spacy-epnet.note_sources.v1",
         "spacy-epnet.prefer_near.v1",
         "spacy-epnet.prefer_probable.v1",
         "spacy-epnet.random_assignment.v1",

@@ -6,9 +6,12 @@ from ._app import epnet_cli
 from .adapt import adapt_cli
 from .benchmark import benchmark_cli
 from .convert import convert_cli
+from .corpora import corpora_cli
 from .encoder import encoder_cli
+from .pack import pack_cli
 from .recognize import recognize_cli
 from .sample import sample_cli
+from .source import source_cli
 from .train import train_cli
 
 app.add_typer(epnet_cli)
@@ -17,9 +20,12 @@ __all__ = [
     "adapt_cli",
     "benchmark_cli",
     "convert_cli",
+    "corpora_cli",
     "encoder_cli",
     "epnet_cli",
+    "pack_cli",
     "recognize_cli",
     "sample_cli",
+    "source_cli",
     "train_cli",
 ]

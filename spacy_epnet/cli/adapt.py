@@ -2,7 +2,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any, Literal
 
-import spacy
 import srsly
 import typer
 from spacy.cli._util import import_code, parse_config_overrides, setup_gpu
@@ -18,6 +17,7 @@ from ..corpora.sampling import Corpus
 from ..errors import Errors, SupportError
 from ..pipelines import is_pipeline
 from ..recognizers.settings import merge
+from ..sources.catalog import load_pipeline
 from ._app import epnet_cli
 from .options import (
     WITH_SETTINGS,
@@ -82,7 +82,7 @@ def adapt_cli(
     try:
         base, changes = read_settings(config, profile, ctx.args)
         check_pipeline_place(output, [Path(model), support], report)
-        nlp = spacy.load(model)
+        nlp = load_pipeline(model)
         examples = read_examples(support, nlp)
         with tqdm(desc="Adapting", unit="step", disable=None, leave=False) as bar:
 

@@ -2,13 +2,13 @@ import itertools
 from pathlib import Path
 from typing import Annotated, Any
 
-import spacy
 import typer
 from spacy.cli._util import import_code, setup_gpu
 from tqdm import tqdm
 from wasabi import msg
 
 from ..errors import Errors
+from ..sources.catalog import load_pipeline
 from ._app import epnet_cli
 from .adapt import read_settings
 from .options import (
@@ -96,7 +96,7 @@ def benchmark_cli(
             base, changes = read_settings(config, chosen, [*ctx.args, *options])
             profiles[base] = Profile(base, changes)
         benchmark = Benchmark(
-            spacy.load(model),
+            load_pipeline(model),
             make_targets(list(map(Path, paths))),
             profiles,
             read_shots(shots),

@@ -9,7 +9,11 @@ Pipeline: TypeAlias = Annotated[
     str, typer.Argument(help="Pipeline to load: a folder or package")
 ]
 Source: TypeAlias = Annotated[
-    str, typer.Argument(help="Source pipeline: a folder or package")
+    str,
+    typer.Argument(
+        help="Source pipeline: a folder, a package, or one that comes with "
+        "spacy-epnet, such as small"
+    ),
 ]
 SettingsFile: TypeAlias = Annotated[
     Path | None,

@@ -3,7 +3,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
-import spacy
 import typer
 from spacy import displacy
 from spacy.cli._util import import_code, setup_gpu
@@ -12,6 +11,7 @@ from spacy.tokens import Doc
 from wasabi import msg, table
 
 from ..corpora.files import read_text, write_whole
+from ..sources.catalog import load_pipeline
 from ._app import epnet_cli
 from .options import CodeFile, ComponentName, GpuId, Pipeline
 
@@ -60,7 +60,7 @@ def recognize_cli(
                 "Give texts, a --file, or a text to --explain",
                 exits=1,
             )
-        nlp = spacy.load(model)
+        nlp = load_pipeline(model)
         docs = list(nlp.pipe(given))
         for doc in docs:
             print(doc.text)

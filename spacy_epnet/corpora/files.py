@@ -1,6 +1,7 @@
 """Files as they come: plain or packed, in any state."""
 
 import gzip
+import hashlib
 import io
 import os
 import re
@@ -182,3 +183,9 @@ def check_places(outputs: Iterable[Path], inputs: Iterable[Path]) -> None:
         if place in taken or any(place in path.parents for path in taken):
             raise CorpusError(output, "it can't be written, because it is used already")
         taken.add(place)
+
+
+def get_hash(path: Path) -> str:
+    """SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -37,6 +37,8 @@ class Part(BaseModel):
     weight (float): How often one of its docs is drawn, relative to one of the others.
     types_of (Optional[str]): The corpus whose types it has, if they aren't its own. It
         may have some of them only.
+    title, author, license, url (Optional[str]): Whose it is, for the meta data of what
+        is trained on it.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
@@ -44,6 +46,10 @@ class Part(BaseModel):
     path: Path
     weight: float = Field(1.0, ge=0)
     types_of: str | None = None
+    title: str | None = None
+    author: str | None = None
+    license: str | None = None
+    url: str | None = None
 
 
 def set_corpus(doc: Doc, corpus: str) -> None:
@@ -95,6 +101,30 @@ def make_mixed_labels(parts: dict[str, dict[str, Any]]) -> dict[str, list[str]]:
     RETURNS (Dict[str, List[str]]): The types that each of them marks.
     """
     return MixedCorpus(read_parts(parts)).list_types()
+
+
+def make_note_sources(parts: dict[str, dict[str, Any]]) -> Callable:
+    """Make a callback that notes in the meta data of a pipeline what it was trained on.
+    For `training.before_to_disk`.
+
+    parts (Dict[str, Dict[str, Any]]): The corpora by name, see `Part`.
+    """
+    sources = [
+        {
+            "corpus": name,
+            "name": part.title or name,
+            "author": part.author or "",
+            "license": part.license or "",
+            "url": part.url or "",
+        }
+        for name, part in read_parts(parts).items()
+    ]
+
+    def note_sources(nlp: Language) -> Language:
+        nlp.meta["sources"] = sources
+        return nlp
+
+    return note_sources
 
 
 def read_parts(parts: dict[str, dict[str, Any]]) -> dict[str, Part]:

@@ -1,6 +1,5 @@
 """Encoders that come as data inside packages, for machines without the hub."""
 
-import hashlib
 import shutil
 import subprocess
 import sys
@@ -10,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 from zipfile import BadZipFile, ZipFile
 
-from ..corpora.files import write_whole
+from ..corpora.files import get_hash, write_whole
 from ..errors import Errors
 
 CHUNK = 1 << 20
@@ -183,9 +182,3 @@ def copy_out(
     """Write a file of an archive to another, or to the end of it."""
     with archive.open(name) as source, path.open(mode) as copy:
         shutil.copyfileobj(source, copy, CHUNK)
-
-
-def get_hash(path: Path) -> str:
-    """SHA-256 of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -4,22 +4,18 @@ import platform
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
 
-import srsly
 from spacy.language import Language
 from spacy.tokens import Doc
-from thinc.api import Model
 
 from ..adapting import AdaptReport, adapt
 from ..corpora.sampling import Corpus, sample_greedily
-from ..encoder.weights import iter_weights
 from ..errors import CorpusError, Errors
-from ..pipelines import find_recognizer
+from ..pipelines import find_recognizer, hash_pipeline
 from ..recognizers.contract import Contract
 from ..recognizers.settings import make_adapt_config, resolve_adapt_settings
 from .query import Query, get_prf
@@ -245,18 +241,3 @@ class Benchmark:
         if run.shots is None:
             return corpus.read_indices(self.given[run.support])
         return sample_greedily(corpus.mentions, run.shots, run.support)
-
-
-def hash_pipeline(nlp: Language) -> str:
-    """Tell pipelines apart by their settings and by what they have learned."""
-    digest = sha256(nlp.config.to_str(interpolate=False).encode("utf8"))
-    for _, part in nlp.pipeline:
-        known = (
-            part.learned if isinstance(part, Contract) else getattr(part, "cfg", None)
-        )
-        digest.update(srsly.json_dumps(known, sort_keys=True).encode("utf8"))
-        model = getattr(part, "model", None)
-        if isinstance(model, Model):
-            for weights in iter_weights(model):
-                digest.update(weights)
-    return digest.hexdigest()

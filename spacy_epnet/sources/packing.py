@@ -1,0 +1,158 @@
+"""A trained pipeline as what it has learned, without the encoder that it is based on.
+
+config.cfg, meta.json    as in a pipeline's folder
+encoder.safetensors      what training has changed of the encoder
+<component>/             what each other component has learned
+source.json              the encoder's name, and the hashes of all these files
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import srsly
+from spacy.language import Language
+from spacy.util import load_config, load_model_from_config
+from thinc.api import Config
+
+from ..corpora.files import get_hash, write_whole
+from ..errors import Errors
+from ..pipelines import hash_pipeline
+
+CONFIG, META, CHANGES = "config.cfg", "meta.json", "encoder.safetensors"
+MANIFEST = "source.json"
+
+
+class Manifest(NamedTuple):
+    """What must be true of a packed source."""
+
+    encoder: str  # its name
+    files: dict[str, str]  # the SHA-256 of each
+    pipeline: str  # what `hash_pipeline` gives for it
+
+
+def pack_source(nlp: Language, encoder: Path, output: Path) -> Manifest:
+    """Pack a trained pipeline.
+
+    nlp (Language): The pipeline.
+    encoder (Path): The folder of the encoder that it is based on.
+    output (Path): A folder for it.
+    RETURNS (Manifest): What must be true of it.
+    """
+    from safetensors.torch import save_file
+
+    from .changes import find_changes
+
+    config = name_encoder(nlp.config, encoder.name)
+    network = get_network(nlp)
+    blank = build_blank(config, encoder)
+    with write_whole(output, may_replace=is_packed) as folder:
+        folder.mkdir()
+        config.to_disk(folder / CONFIG)
+        srsly.write_json(folder / META, nlp.meta)
+        changes = find_changes(get_network(blank).state_dict(), network.state_dict())
+        save_file(changes, folder / CHANGES)
+        for name, pipe in iter_others(nlp):
+            pipe.to_disk(folder / name, exclude=["vocab"])
+        files = sorted(path for path in folder.rglob("*") if path.is_file())
+        hashes = {path.relative_to(folder).as_posix(): get_hash(path) for path in files}
+        learn(blank, folder)
+        manifest = Manifest(encoder.name, hashes, hash_pipeline(blank))
+        srsly.write_json(folder / MANIFEST, manifest._asdict())
+    return manifest
+
+
+def unpack_source(folder: Path, encoder: Path) -> Language:
+    """Put a packed pipeline together with its encoder.
+
+    folder (Path): The packed pipeline.
+    encoder (Path): The folder of the encoder, or its name on the hub.
+    RETURNS (Language): The pipeline.
+    """
+    manifest = read_manifest(folder)
+    for file, expected in manifest.files.items():
+        path = folder / file
+        if not path.is_file() or get_hash(path) != expected:
+            raise ValueError(Errors.EP041.format(path=path))
+    nlp = build_blank(load_config(folder / CONFIG), encoder)
+    learn(nlp, folder)
+    if hash_pipeline(nlp) != manifest.pipeline:
+        raise ValueError(
+            Errors.EP042.format(encoder=encoder, expected=manifest.encoder)
+        )
+    return nlp
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """Read what must be true of a packed source."""
+    try:
+        return Manifest(**srsly.read_json(folder / MANIFEST))
+    except (OSError, ValueError, TypeError) as err:
+        raise ValueError(Errors.EP041.format(path=folder / MANIFEST)) from err
+
+
+def is_packed(folder: Path) -> bool:
+    """Whether a folder is empty or has a packed source."""
+    return not any(folder.iterdir()) or (folder / MANIFEST).is_file()
+
+
+def build_blank(config: Config, encoder: Path) -> Language:
+    """Build a pipeline that has learned nothing, over an encoder.
+
+    config (Config): The config of the pipeline.
+    encoder (Path): The folder of the encoder, or its name on the hub.
+    RETURNS (Language): The pipeline. Its config is the same as before.
+    """
+    nlp = load_model_from_config(name_encoder(config, str(encoder)), auto_fill=True)
+    for name, pipe in iter_transformers(nlp):
+        pipe.model.initialize(X=[nlp.make_doc("token")])
+        nlp.get_pipe_config(name)["model"]["name"] = config["components"][name][
+            "model"
+        ]["name"]
+    nlp.config["paths"] = config["paths"]
+    return nlp
+
+
+def name_encoder(config: Config, encoder: str) -> Config:
+    """Change the name of the encoder in the config of a pipeline."""
+    changed = config.copy()
+    for block in changed["components"].values():
+        if "name" in block.get("model", {}):
+            block["model"]["name"] = encoder
+    changed["paths"]["encoder"] = encoder
+    return changed
+
+
+def learn(nlp: Language, folder: Path) -> None:
+    """Take a pipeline that `build_blank` gave to what was packed."""
+    from safetensors.torch import load_file
+
+    from .changes import apply_changes
+
+    apply_changes(get_network(nlp), load_file(folder / CHANGES))
+    for name, pipe in iter_others(nlp):
+        pipe.from_disk(folder / name, exclude=["vocab"])
+    nlp.meta.update(srsly.read_json(folder / META))
+
+
+def iter_transformers(nlp: Language) -> Iterator[tuple[str, Any]]:
+    """The components with an encoder."""
+    for name, pipe in nlp.pipeline:
+        if hasattr(getattr(pipe, "model", None), "transformer"):
+            yield name, pipe
+
+
+def iter_others(nlp: Language) -> Iterator[tuple[str, Any]]:
+    """The components that have learned something besides."""
+    encoders = dict(iter_transformers(nlp))
+    for name, pipe in nlp.pipeline:
+        if name not in encoders and hasattr(pipe, "to_disk"):
+            yield name, pipe
+
+
+def get_network(nlp: Language) -> Any:
+    """The encoder of a pipeline, in PyTorch."""
+    found = [pipe.model.transformer for _, pipe in iter_transformers(nlp)]
+    if len(found) != 1:
+        raise ValueError(Errors.EP043.format(count=len(found)))
+    return found[0]
