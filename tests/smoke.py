@@ -7,6 +7,7 @@ from spacy.tokens import Doc, Span
 from spacy.training import Example
 
 import spacy_epnet
+import spacy_epnet.sources.catalog
 
 TOK2VEC = {
     "@architectures": "spacy.HashEmbedCNN.v2",
@@ -24,6 +25,8 @@ def main() -> None:
     package = Path(spacy_epnet.__file__).parent
     assert "site-packages" in package.parts, f"not the installed package: {package}"
     assert (package / "py.typed").is_file(), "package data is missing"
+    sources = spacy_epnet.sources.catalog.list_sources()
+    assert "small" in sources, "the weights of the sources are missing"
     spacy.util.fix_random_seed(0)
     spacy.blank("en").add_pipe("epnet_ner")  # with its default, a transformer
     nlp = spacy.blank("en")

@@ -5,7 +5,6 @@ import re
 import runpy
 import shutil
 import zipfile
-from pathlib import Path
 
 import pytest
 import spacy
@@ -17,7 +16,7 @@ from typer.testing import CliRunner
 
 import spacy_epnet.cli
 
-from .conftest import SOURCE_CONFIG, get_ents
+from .conftest import ROOT, SOURCE_CONFIG, get_ents
 
 assert spacy_epnet.cli.epnet_cli
 
@@ -259,13 +258,31 @@ def test_help_names_the_commands():
         assert command in output
 
 
-def test_demo_corpus_is_what_its_script_writes(tmp_path):
-    demo = SOURCE_CONFIG.parent.parent / "assets" / "demo"
-    shutil.copytree(demo, tmp_path / "demo")
-    generate = runpy.run_path(str(demo / "generate.py"))["main"]
-    generate(tmp_path / "demo")
-    files = sorted(demo.glob("*.iob"))
+def test_toy_corpus_is_what_its_script_writes(tmp_path):
+    toy = ROOT / "assets" / "toy"
+    shutil.copytree(toy, tmp_path / "toy")
+    generate = runpy.run_path(str(toy / "generate.py"))["main"]
+    generate(tmp_path / "toy")
+    files = sorted(toy.glob("*.iob"))
     assert len(files) == 4
     for path in files:
-        assert (tmp_path / "demo" / path.name).read_bytes() == path.read_bytes()
-    assert Path(demo / "sentences.txt").read_text(encoding="utf8").strip()
+        assert (tmp_path / "toy" / path.name).read_bytes() == path.read_bytes()
+
+
+def test_the_demos_marks_lie_on_tokens():
+    demo = ROOT / "assets" / "demo"
+    nlp = spacy.blank("en")
+    texts, labels = set(), set()
+    for name in ("spaceflight-dev", "spaceflight-test", "sentences"):
+        for line in srsly.read_jsonl(demo / f"{name}.jsonl"):
+            doc = nlp(line["text"])
+            for span in line["spans"]:
+                assert doc.char_span(span["start"], span["end"]), (line, span)
+                labels.add(span["label"])
+            assert doc.text not in texts, doc.text
+            texts.add(doc.text)
+    assert len(labels) == 6
+    shown = (demo / "sentences.txt").read_text(encoding="utf8").splitlines()
+    assert shown == [
+        line["text"] for line in srsly.read_jsonl(demo / "sentences.jsonl")
+    ]

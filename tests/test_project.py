@@ -37,7 +37,7 @@ def project(tmp_path, monkeypatch):
 
     monkeypatch.setattr("weasel.cli.run.run_command", run_command)
     folder = tmp_path / "project"
-    for name in ("configs", "assets/demo", "docs"):
+    for name in ("configs", "assets/demo", "assets/toy", "docs"):
         shutil.copytree(ROOT / name, folder / name)
     shutil.copy(ROOT / "project.yml", folder / "project.yml")
     return folder
@@ -75,14 +75,17 @@ def test_the_gpu_reaches_every_command_that_computes(project):
     config = load_project_config(project, interpolate=False)
     for command in config["commands"]:
         for line in command["script"]:
-            is_ours = re.search(r"spacy (train|evaluate|epnet (adapt|ben|rec))", line)
+            is_ours = re.search(
+                r"spacy (train|evaluate|epnet (adapt|ben|rec|train))", line
+            )
             assert bool(is_ours) == ("--gpu-id ${vars.gpu_id}" in line), line
 
 
 def test_demo_corpus_is_converted_and_sampled_once(project, capfd):
-    for command in ("convert", "sample"):
+    for command in ("convert", "sample", "convert-toy"):
         project_run(project, command)
-    assert len(read(project / "corpus/demo/source-train.spacy")) == 400
+    assert len(read(project / "corpus/toy/source-train.spacy")) == 400
+    assert len(read(project / "corpus/demo/test.spacy")) == 150
     folder = project / "corpus/demo/support-5"
     assert len(list(folder.glob("set-?.spacy"))) == 5
     manifest = srsly.read_json(project / "corpus/demo/support-5/set-0.json")

@@ -1,4 +1,4 @@
-"""What the product promises, with the encoder that it ships."""
+"""Training with the encoder that is the default."""
 
 import numpy
 import pytest
@@ -7,17 +7,13 @@ from spacy.cli.convert import convert
 from spacy.cli.train import train as spacy_train
 from spacy.tokens import DocBin
 from spacy.vocab import Vocab
-from typer.testing import CliRunner
 
-from spacy_epnet import adapt
-from spacy_epnet.cli import epnet_cli
-from spacy_epnet.corpora.sampling import Corpus, sample_greedily
 from spacy_epnet.encoder.download import MINILM, fetch_encoder
 from spacy_epnet.recognizers.epnet import search
 
 from .conftest import ROOT, SOURCE_CONFIG, get_ents
 
-DEMO = ROOT / "assets" / "demo"
+TOY = ROOT / "assets" / "toy"
 SOURCE_TEXTS = [
     "On Friday, Miriam Makeba sang in Nairobi with the Berlin Philharmonic.",
     "Toyota will pay for the World Cup in Mexico City.",
@@ -35,9 +31,9 @@ def minilm():
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory):
     folder = tmp_path_factory.mktemp("corpus")
-    for name in ("source-train", "source-dev", "target-dev", "target-test"):
+    for name in ("source-train", "source-dev"):
         convert(
-            DEMO / f"{name}.iob",
+            TOY / f"{name}.iob",
             folder,
             converter="ner",
             file_type="spacy",
@@ -65,7 +61,7 @@ def trained(minilm, corpus, tmp_path_factory):
     return output / "model-last"
 
 
-def test_learns_the_demo_corpus(trained, corpus):
+def test_learns_the_toy_corpus(trained, corpus):
     nlp = spacy.load(trained)
     docs = spacy.training.Corpus(corpus / "source-dev.spacy")
     scores = nlp.evaluate(list(docs(nlp)))
@@ -108,80 +104,3 @@ def test_long_documents_are_recognised_to_the_end(trained):
     ents = nlp(sentence * 120).ents
     assert len(ents) > 200
     assert ents[-1].start > 1050
-
-
-@pytest.fixture(scope="module")
-def support(corpus, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("support")
-    dev = Corpus(corpus / "target-dev.spacy")
-    chosen = sample_greedily(dev.mentions, 5, 0)
-    dev.write_support(chosen, folder / "set.spacy", dev.describe(chosen))
-    return folder / "set.spacy"
-
-
-@pytest.fixture(scope="module")
-def adapted(trained, support, tmp_path_factory):
-    output = tmp_path_factory.mktemp("adapted") / "pipeline"
-    result = CliRunner().invoke(
-        epnet_cli, ["adapt", str(trained), str(support), str(output)]
-    )
-    assert result.exit_code == 0, result.output
-    assert "SPACECRAFT" in result.output
-    return output
-
-
-def evaluate(model, path):
-    nlp = spacy.load(model)
-    return nlp.evaluate(list(spacy.training.Corpus(path)(nlp)))
-
-
-def test_five_examples_of_each_type_teach_a_new_domain(adapted, corpus):
-    scores = evaluate(adapted, corpus / "target-test.spacy")
-    assert len(scores["ents_per_type"]) == 6
-    assert scores["ents_f"] > 0.5
-
-
-def test_adapting_takes_seconds_and_repeats_to_the_last_digit(trained, support):
-    nlp = spacy.load(trained)
-    docs = Corpus(support, nlp.vocab).docs
-    first, second = (adapt(nlp, docs) for _ in range(2))
-    assert first.learning.tuning.losses == second.learning.tuning.losses
-    # A limit for slow machines under load. Figures are measured, not tested.
-    assert second.seconds["total"] < 60
-
-
-def test_old_types_are_recognised_as_before_when_new_ones_join(trained, support):
-    nlp = spacy.load(trained)
-    docs = Corpus(support, nlp.vocab).docs
-    for doc in docs:
-        doc.ents = [ent for ent in doc.ents if ent.label_ == "INSTRUMENT"]
-    grown = adapt(nlp, docs, labels="extend").nlp
-    found = [ent.label_ for doc in docs for ent in grown(doc.text).ents]
-    assert found.count("INSTRUMENT") >= 2
-    texts = SOURCE_TEXTS
-    before, after = (
-        [
-            (get_ents(doc), doc.spans["epnet_ner"].attrs["scores"].tolist())
-            for doc in pipeline.pipe(texts)
-        ]
-        for pipeline in (nlp, grown)
-    )
-    new = set(grown.get_pipe("epnet_ner").generations[1])
-    untouched = [
-        (a, b)
-        for a, b in zip(before, after, strict=True)
-        if not new & {label for *_, label in b[0]}
-    ]
-    assert len(untouched) >= len(texts) / 2
-    assert all(a == b for a, b in untouched)
-    assert sum(len(a[0]) for a, _ in untouched) >= 5
-
-
-def test_entities_of_an_adapted_pipeline_are_explained(adapted):
-    result = CliRunner().invoke(
-        epnet_cli,
-        ["recognize", str(adapted), "--explain", "NASA launched Juno from Kourou."],
-    )
-    assert result.exit_code == 0, result.output
-    assert "otherwise" in result.output
-    assert "near, at" in result.output

@@ -1,6 +1,6 @@
-"""Write the demo corpus: a source and a target domain with different types.
+"""Write a toy corpus: a source and a target domain with different types.
 
-    python assets/demo/generate.py assets/demo
+    python assets/toy/generate.py assets/toy
 
 Sentences are put together from an opening, a core and an ending. Those of
 source-dev and target-test use cores and names of their own besides those of

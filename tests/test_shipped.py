@@ -1,0 +1,136 @@
+"""What the product promises, with the source and the encoder that it ships."""
+
+import re
+
+import pytest
+import spacy
+import srsly
+from typer.testing import CliRunner
+
+from spacy_epnet import adapt
+from spacy_epnet.cli import epnet_cli
+from spacy_epnet.corpora.conversion import convert
+from spacy_epnet.corpora.sampling import Corpus, sample_greedily
+from spacy_epnet.encoder.download import MINILM, fetch_encoder
+from spacy_epnet.sources.catalog import PACKED, list_sources, make_source
+
+from .conftest import ROOT, get_ents
+
+DEMO = ROOT / "assets" / "demo"
+MAX_MEGABYTES = {"small": 25, "base": 40}
+SOURCE_TEXTS = [
+    "Miriam Makeba sang in Nairobi with the Berlin Philharmonic.",
+    "Toyota will pay for the World Cup in Mexico City.",
+    "Marie Curie was reading Hamlet near Mount Fuji.",
+    "The train was late and nobody complained.",
+]
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    encoder = fetch_encoder(MINILM, ROOT / "assets" / "encoders")
+    cache = tmp_path_factory.mktemp("cache")
+    return make_source("small", encoder=str(encoder), cache=cache)
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("corpus")
+    for name in ("spaceflight-dev", "spaceflight-test", "sentences"):
+        convert([DEMO / f"{name}.jsonl"], folder / f"{name}.spacy")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def support(corpus, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("support")
+    dev = Corpus(corpus / "spaceflight-dev.spacy")
+    chosen = sample_greedily(dev.mentions, 5, 0)
+    dev.write_support(chosen, folder / "set.spacy", dev.describe(chosen))
+    return folder / "set.spacy"
+
+
+@pytest.fixture(scope="module")
+def adapted(small, support, tmp_path_factory):
+    output = tmp_path_factory.mktemp("adapted") / "pipeline"
+    args = ["adapt", str(small), str(support), str(output)]
+    result = CliRunner().invoke(epnet_cli, args)
+    assert result.exit_code == 0, result.output
+    assert "SPACECRAFT" in result.output
+    return output
+
+
+def evaluate(model, path):
+    nlp = spacy.load(model)
+    return nlp.evaluate(list(spacy.training.Corpus(path)(nlp)))
+
+
+@pytest.mark.parametrize("name", list_sources())
+def test_weights_are_small_and_their_licences_named(name):
+    folder = PACKED / name
+    size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    assert size < MAX_MEGABYTES[name] * 1e6
+    meta = srsly.read_json(folder / "meta.json")
+    licence = (PACKED / "LICENSE.md").read_text(encoding="utf8")
+    page = (ROOT / "docs" / "sources.md").read_text(encoding="utf8")
+    assert len(meta["sources"]) >= 10
+    for note in meta["sources"]:
+        row = [note["name"], note["author"], note["license"], note["url"]]
+        assert f"| {' | '.join(row)} |" in licence
+        assert re.search(
+            rf"^\| `{note['corpus']}` .* {note['license']} \|$", page, re.MULTILINE
+        )
+
+
+def test_five_examples_of_each_type_teach_a_new_domain(adapted, corpus):
+    scores = evaluate(adapted, corpus / "spaceflight-test.spacy")
+    assert len(scores["ents_per_type"]) == 6
+    assert scores["ents_f"] > 0.6
+
+
+def test_the_demos_sentences_are_recognised(adapted, corpus):
+    assert evaluate(adapted, corpus / "sentences.spacy")["ents_f"] > 0.7
+
+
+def test_adapting_takes_seconds_and_repeats_to_the_last_digit(small, support):
+    nlp = spacy.load(small)
+    docs = Corpus(support, nlp.vocab).docs
+    first, second = (adapt(nlp, docs) for _ in range(2))
+    assert first.learning.tuning.losses == second.learning.tuning.losses
+    # A limit for slow machines under load. Figures are measured, not tested.
+    assert second.seconds["total"] < 60
+
+
+def test_old_types_are_recognised_as_before_when_new_ones_join(small, support):
+    nlp = spacy.load(small)
+    docs = Corpus(support, nlp.vocab).docs
+    for doc in docs:
+        doc.ents = [ent for ent in doc.ents if ent.label_ == "INSTRUMENT"]
+    grown = adapt(nlp, docs, labels="extend").nlp
+    found = [ent.label_ for doc in docs for ent in grown(doc.text).ents]
+    assert found.count("INSTRUMENT") >= 2
+    before, after = (
+        [
+            (get_ents(doc), doc.spans["epnet_ner"].attrs["scores"].tolist())
+            for doc in pipeline.pipe(SOURCE_TEXTS)
+        ]
+        for pipeline in (nlp, grown)
+    )
+    untouched = [
+        (a, b)
+        for a, b in zip(before, after, strict=True)
+        if "INSTRUMENT" not in {label for *_, label in b[0]}
+    ]
+    assert len(untouched) >= len(SOURCE_TEXTS) / 2
+    assert all(a == b for a, b in untouched)
+    assert sum(len(a[0]) for a, _ in untouched) >= 5
+
+
+def test_entities_of_an_adapted_pipeline_are_explained(adapted):
+    result = CliRunner().invoke(
+        epnet_cli,
+        ["recognize", str(adapted), "--explain", "NASA launched Juno from Kourou."],
+    )
+    assert result.exit_code == 0, result.output
+    assert "otherwise" in result.output
+    assert "near, at" in result.output
