@@ -11,10 +11,11 @@ from typer.testing import CliRunner
 
 from spacy_epnet.cli import app
 from spacy_epnet.encoder.weights import iter_weights
-from spacy_epnet.training import loop
+from spacy_epnet.training import loop, memory
 from spacy_epnet.training.checkpoint import iter_places
 from spacy_epnet.training.interruption import catch_interruption
 from spacy_epnet.training.loop import Training
+from spacy_epnet.training.memory import return_memory
 
 
 @pytest.fixture
@@ -194,3 +195,17 @@ def test_the_command(config, tmp_path):
     result = CliRunner().invoke(app, [*args, "--training.dropout", "0.5"])
     assert result.exit_code == 1
     assert "other settings" in " ".join(result.output.split())
+
+
+def test_memory_is_given_back_in_a_long_training(run, monkeypatch):
+    given = []
+    monkeypatch.setattr(loop, "return_memory", lambda: given.append(1))
+    monkeypatch.setattr(loop, "TIDY_FREQUENCY", 5)
+    run()
+    assert len(given) == 2
+
+
+def test_giving_memory_back_works_with_any_c_library(monkeypatch):
+    return_memory()
+    monkeypatch.setattr(memory, "_find_trim", lambda: None)
+    return_memory()
