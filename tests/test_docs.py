@@ -8,11 +8,14 @@ import srsly
 from spacy_epnet.evaluation.results import Results, to_markdown
 from spacy_epnet.recognizers.epnet.component import EPNetRecognizer
 from spacy_epnet.recognizers.settings import make_adapt_config, read_profiles
+from spacy_epnet.sources.catalog import PACKED
+from spacy_epnet.sources.packing import read_manifest
 
 from .conftest import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf8")
 ADAPTING = (ROOT / "docs" / "adapting.md").read_text(encoding="utf8")
+RESULTS = ["benchmark.json", "benchmark-small.json"]
 PROFILES = read_profiles(EPNetRecognizer.profiles)
 
 
@@ -29,17 +32,23 @@ def test_settings_are_documented_with_their_values():
         assert row in ADAPTING
 
 
-def test_results_in_the_readme_are_those_of_the_benchmark():
-    path = ROOT / "docs" / "benchmark.json"
+@pytest.mark.parametrize("page", RESULTS)
+def test_results_in_the_readme_are_those_of_the_benchmark(page):
+    path = ROOT / "docs" / page
     results = Results(path, srsly.read_json(path)["benchmark"])
     assert to_markdown(*results.get_overview()) in README
 
 
-def test_results_were_made_with_the_profiles_that_are_shipped():
-    path = ROOT / "docs" / "benchmark.json"
-    measured = srsly.read_json(path)["benchmark"]["profiles"]
-    assert set(measured) == set(PROFILES)
-    for name in PROFILES:
+def test_results_of_small_were_made_with_the_weights_that_are_shipped():
+    measured = srsly.read_json(ROOT / "docs" / "benchmark-small.json")["benchmark"]
+    assert measured["source_sha256"] == read_manifest(PACKED / "small").pipeline
+
+
+@pytest.mark.parametrize("page", RESULTS)
+def test_results_were_made_with_the_profiles_that_are_shipped(page):
+    measured = srsly.read_json(ROOT / "docs" / page)["benchmark"]["profiles"]
+    assert "default" in measured
+    for name in measured:
         for kind, shots in (("one_shot", 1), ("several_shots", 5)):
             config = make_adapt_config(
                 EPNetRecognizer.profiles, name, {}, shots=shots, extends=False
