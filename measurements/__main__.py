@@ -45,7 +45,7 @@ def main(
     ] = [Path("assets/encoders/all-MiniLM-L6-v2")],  # noqa: B006
     source: Annotated[
         Path, typer.Option(help="Source pipeline over the main encoder, to be adapted")
-    ] = Path("training/fewnerd_inter/model-best"),
+    ] = Path("training/small"),
     only: Annotated[
         str, typer.Option(help="What to measure, with commas between")
     ] = ",".join(PARTS),
@@ -68,8 +68,8 @@ def main(
     if missing:
         advice = (
             "Fetch corpora with: python -m spacy project assets. Fetch encoders with: "
-            "python -m spacy epnet encoder NAME. Train the source pipeline with: "
-            "python -m spacy project run train-source"
+            "python -m spacy epnet encoder NAME. Get the source pipeline with: "
+            "python -m spacy epnet source small --output training/small"
         )
         msg.fail(f"There is no folder {missing[0]}", advice, exits=1)
     warnings.filterwarnings("ignore")
