@@ -138,6 +138,15 @@ def test_a_training_can_be_made_longer(run):
     assert get_weights(long.nlp) == get_weights(whole.nlp)
 
 
+def test_it_is_over_when_all_passes_are_made(run):
+    training, is_over = run(max_epochs=1, max_steps=0)
+    assert is_over
+    assert 1 < training.progress.step < 12
+    again, is_over = run(max_epochs=1, max_steps=0)
+    assert is_over
+    assert again.progress.step == training.progress.step
+
+
 def test_other_settings_are_refused(run):
     run("run", max_steps=3)
     with pytest.raises(ValueError, match="other settings"):

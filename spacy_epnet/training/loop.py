@@ -63,6 +63,7 @@ class Training:
             nlp, dev_corpus, self.settings["score_weights"]
         )
         self.progress = Progress(describe_training(nlp))
+        self.has_seen_all = False  # `max_epochs` times
 
     @property
     def is_over(self) -> bool:
@@ -71,7 +72,9 @@ class Training:
         patience, results = self.settings["patience"], self.progress.results
         # As in spaCy, the earliest of the best evaluations counts.
         best = -max(((score, -at) for score, at in results), default=(0, 0))[1]
-        return bool((limit and step >= limit) or (patience and step - best >= patience))
+        is_long = limit and step >= limit
+        is_futile = patience and step - best >= patience
+        return bool(is_long or is_futile or self.has_seen_all)
 
     def resume(self) -> int:
         """Go to where an earlier run has stopped.
@@ -138,6 +141,7 @@ class Training:
         while not self.is_over and not interruption.is_asked_for:
             found = next(self.batches, None)
             if found is None:
+                self.has_seen_all = True
                 break
             epoch, batch = found
             step = progress.step
