@@ -154,6 +154,10 @@ class Errors(metaclass=ErrorsWithCodes):
         "recognizers that listen to it."
     )
     EP044 = "No source called '{name}' comes with the package. There are: {names}."
+    EP045 = (
+        "There is no pipeline '{name}': no folder and no installed package is called "
+        "so, and no source that comes with spacy-epnet. Those are: {names}."
+    )
 
 
 class CorpusError(ValueError):

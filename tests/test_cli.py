@@ -220,7 +220,7 @@ def test_recognize_says_what_is_missing(model, tmp_path):
     assert "no such file" in run(
         "epnet", "recognize", model, "-f", tmp_path / "x", code=1
     )
-    assert "E050" in run("epnet", "recognize", tmp_path / "nowhere", "Ada", code=1)
+    assert "EP045" in run("epnet", "recognize", tmp_path / "nowhere", "Ada", code=1)
 
 
 def test_missing_encoder_says_what_to_do(overrides, tmp_path, monkeypatch):

@@ -134,6 +134,9 @@ def test_a_wrong_encoder_is_refused(shipped, tiny_encoder, tmp_path):
     network.save_pretrained(other)
     with pytest.raises(ValueError, match=r"\[EP042\].*other"):
         catalog.make_source("tiny", encoder=str(other))
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ValueError, match=r"\[EP042\].*empty"):
+        catalog.make_source("tiny", encoder=str(tmp_path / "empty"))
     assert not (catalog.get_cache() / "sources").exists()
 
 
@@ -196,6 +199,10 @@ def test_commands_take_the_name_of_a_source(shipped, tiny_encoder, tmp_path):
     code, output = call("source", "huge")
     assert code == 1
     assert "There are: tiny" in output
+    code, output = call("recognize", "tyni", "Ada left.")
+    assert code == 1
+    assert "[EP045]" in output
+    assert "Those are: tiny" in output
 
 
 def test_the_pack_command(packed, tiny_encoder, tmp_path):

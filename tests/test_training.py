@@ -201,6 +201,9 @@ def test_the_command(config, tmp_path):
     progress = srsly.read_msgpack(output / "checkpoint" / "progress.msgpack")
     assert progress["step"] == 13
     assert "over after 13 steps" in CliRunner().invoke(app, args).output
+    result = CliRunner().invoke(app, [*args, "--corpora.train.path", "no.spacy"])
+    assert result.exit_code == 1
+    assert "no.spacy" in result.output
     result = CliRunner().invoke(app, [*args, "--training.dropout", "0.5"])
     assert result.exit_code == 1
     assert "other settings" in " ".join(result.output.split())

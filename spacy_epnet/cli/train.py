@@ -46,16 +46,15 @@ def train_cli(
     overrides = parse_config_overrides(ctx.args)
     import_code(code)
     setup_gpu(use_gpu)
-    with show_validation_error(config_path):
-        config = load_config(config_path, overrides=overrides, interpolate=False)
-        msg.divider("Initializing pipeline")
-        nlp = init_nlp(config, use_gpu=use_gpu)
     try:
         with show_validation_error(config_path):
+            config = load_config(config_path, overrides=overrides, interpolate=False)
+            msg.divider("Initializing pipeline")
+            nlp = init_nlp(config, use_gpu=use_gpu)
             training = Training(nlp, output)
         steps = training.resume()
     except (ValueError, OSError) as err:
-        msg.fail("Can't go on with the training", str(err), exits=1)
+        msg.fail("Can't train", str(err), exits=1)
     if training.is_over:
         msg.good(f"The training is over after {steps} steps", str(output))
         return

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import spacy
 from spacy.language import Language
+from spacy.util import is_package
 from tqdm import tqdm
 
 from ..corpora.files import write_whole
@@ -87,4 +88,7 @@ def load_pipeline(name: str) -> Language:
     """
     if name in list_sources() and not Path(name).exists():
         return load_source(name)
+    if not Path(name).exists() and not is_package(name):
+        known = ", ".join(list_sources())
+        raise ValueError(Errors.EP045.format(name=name, names=known))
     return spacy.load(name)

@@ -74,9 +74,12 @@ def unpack_source(folder: Path, encoder: Path) -> Language:
         path = folder / file
         if not path.is_file() or get_hash(path) != expected:
             raise ValueError(Errors.EP041.format(path=path))
-    nlp = build_blank(load_config(folder / CONFIG), encoder)
-    learn(nlp, folder)
-    if hash_pipeline(nlp) != manifest.pipeline:
+    is_other = encoder.is_dir() and not (encoder / "config.json").is_file()
+    if not is_other:
+        nlp = build_blank(load_config(folder / CONFIG), encoder)
+        learn(nlp, folder)
+        is_other = hash_pipeline(nlp) != manifest.pipeline
+    if is_other:
         raise ValueError(
             Errors.EP042.format(encoder=encoder, expected=manifest.encoder)
         )
