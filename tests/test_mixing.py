@@ -112,7 +112,8 @@ def test_augmented_examples_know_their_corpus(parts):
         "ada went to paris",
         "otto slept",
     }
-    assert [get_corpus(eg.predicted) for eg in egs] == ["people"] * 2 + ["places"] * 2
+    for docs in ([eg.predicted for eg in egs], [eg.reference for eg in egs]):
+        assert [get_corpus(doc) for doc in docs] == ["people"] * 2 + ["places"] * 2
 
 
 @pytest.mark.parametrize(

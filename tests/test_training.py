@@ -134,6 +134,7 @@ def test_a_training_can_be_made_longer(run):
     short, _ = run("run", max_steps=5)
     assert short.progress.step == 6
     long, _ = run("run")
+    assert long.nlp.config["training"]["max_steps"] == 12
     whole, _ = run("whole")
     assert get_weights(long.nlp) == get_weights(whole.nlp)
 

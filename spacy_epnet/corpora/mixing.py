@@ -178,9 +178,9 @@ class MixedCorpus:
         )
         for name, reference in drawn:
             for eg in Corpus("").make_examples(nlp, [reference]):
-                set_corpus(eg.predicted, name)
                 for changed in self.augmenter(nlp, eg) if self.augmenter else [eg]:
                     set_corpus(changed.predicted, name)
+                    set_corpus(changed.reference, name)
                     yield changed
 
     def get_weights(self, docs: dict[str, list[Doc]]) -> dict[str, float]:
@@ -202,7 +202,6 @@ class MixedCorpus:
         if not docs:
             raise CorpusError(part.path, "the corpus is empty")
         for doc in docs:
-            set_corpus(doc, name)
             # Tokens that nobody has annotated stay so.
             doc.set_ents(
                 [

@@ -94,7 +94,8 @@ def load_checkpoint(
 
     ops: Any = get_current_ops()
 
-    nlp.from_disk(folder / PIPELINE)
+    # The settings are those of now. How long to train may have changed.
+    nlp.from_disk(folder / PIPELINE, exclude=["config"])
     keys = dict(iter_places(nlp))
     moments = get_moments(optimizer)
     for name, values in load_file(folder / OPTIMIZER).items():
