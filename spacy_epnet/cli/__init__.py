@@ -7,6 +7,7 @@ from .adapt import adapt_cli
 from .benchmark import benchmark_cli
 from .convert import convert_cli
 from .corpora import corpora_cli
+from .doubt import doubt_cli
 from .encoder import encoder_cli
 from .pack import pack_cli
 from .recognize import recognize_cli
@@ -21,6 +22,7 @@ __all__ = [
     "benchmark_cli",
     "convert_cli",
     "corpora_cli",
+    "doubt_cli",
     "encoder_cli",
     "epnet_cli",
     "pack_cli",
