@@ -30,7 +30,7 @@ def nlp():
 
 
 def make_doc(nlp):
-    doc = Doc(nlp.vocab, words="Ada met Grace Hopper in Rome".split())
+    doc = Doc(nlp.vocab, words=["Ada", "met", "Grace", "Hopper", "in", "Rome"])
     doc.set_ents([Span(doc, 2, 4, label="PERSON")], missing=[doc[4:5]])
     return doc
 
