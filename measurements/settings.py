@@ -1,79 +1,114 @@
-"""Compare settings of the adaptation on source types that were held out.
+"""Compare settings of the adaptation on tasks of corpora that a source hasn't seen.
 
-    python -m measurements.settings MODEL DEV TEST [DEV TEST ...] --output settings.json
+    python -m measurements.settings measure MODEL TASKS --output settings.json
+    python -m measurements.settings table settings.json
 
-MODEL must not have been trained on the types of DEV and TEST. The profile "default"
-is the first row, and each other row changes what it says. How the held-out types were
-made is in docs/adapting.md.
+MODEL was trained without the corpora that TASKS, a folder, was made of with
+`measurements.tasks`. The profile "default" is the first row, and each other row changes
+what it says. The table takes the results of several sources together.
 """
 
+from collections import defaultdict
 from pathlib import Path
-from statistics import fmean
-from typing import Annotated
+from statistics import fmean, stdev
+from typing import Annotated, Any
 
 import spacy
+import srsly
 import typer
+from tqdm import tqdm
 
 from spacy_epnet.evaluation.benchmark import Benchmark, Profile, make_targets
 from spacy_epnet.evaluation.results import Results, to_markdown
 
 RANDOM = {"@misc": "spacy-epnet.random_assignment.v1"}
 NEAR = {"@misc": "spacy-epnet.prefer_near.v1"}
-ROWS: dict[str, dict] = {
-    "default": {},
+DEFAULT = "default"
+ROWS: dict[str, dict[str, Any]] = {
+    DEFAULT: {},
     "random source types": {"assignment": RANDOM},
     "mixture without names": {"assignment": {"name_weight": 0.0}},
-    "names weigh 5": {"assignment": {"name_weight": 5.0}},
-    "40 steps": {"target_loss": 0.0, "max_steps": 40},
-    "target loss 0.01": {"target_loss": 0.01},
-    "target loss 0.04": {"target_loss": 0.04},
+    "names weigh 10": {"assignment": {"name_weight": 10.0}},
+    "names weigh 40": {"assignment": {"name_weight": 40.0}},
+    "target loss 0.005": {"target_loss": 0.005},
+    "target loss 0.06": {"target_loss": 0.06},
+    "lr 0.0002": {"lr": 0.0002},
     "lr 0.001": {"lr": 0.001},
+    "dropout 0.5": {"dropout": 0.5},
     "no average": {"average": 0},
     "no hard None spans": {"hard_nones": 0.0},
-    "80 None spans": {"none_samples": 80},
+    "100 None spans": {"none_samples": 100},
     "no dispersion": {"dispersion_loss": False},
     "the nearer of overlapping spans": {"overlaps": NEAR},
 }
 
+app = typer.Typer()
 
-def main(
+
+@app.command()
+def measure(
     model: str,
-    corpora: list[Path],
+    tasks: Path,
+    output: Annotated[Path, typer.Option()],
     shots: str = "1,5",
     supports: int = 3,
-    output: Annotated[Path | None, typer.Option()] = None,
+    row: Annotated[list[str] | None, typer.Option(help="All by default")] = None,
 ) -> None:
-    """Measure every row, and print F1 and its difference to the default."""
-    profiles = {name: Profile("default", changes) for name, changes in ROWS.items()}
+    """Measure rows on each task. What is in the file already isn't measured again."""
+    profiles = {name: Profile("default", ROWS[name]) for name in row or ROWS}
     numbers = [int(number) for number in shots.split(",")]
+    splits = [
+        task / f"{split}.spacy"
+        for task in sorted(tasks.iterdir())
+        for split in ("dev", "test")
+    ]
     benchmark = Benchmark(
-        spacy.load(model), make_targets(corpora), profiles, numbers, [*range(supports)]
+        spacy.load(model), make_targets(splits), profiles, numbers, [*range(supports)]
     )
     results = Results(output, benchmark.describe())
-    for run, result in benchmark.run(results.runs):
-        results.add(run, result)
-        print(f"{run.key}: {result['f']:.1f}", flush=True)
-    print(make_table(results, numbers))
+    total = sum(len(benchmark.list_runs(target)) for target in benchmark.targets)
+    with tqdm(total=total, initial=len(results.runs), unit="run") as bar:
+        for run, result in benchmark.run(results.runs):
+            results.add(run, result)
+            bar.update()
 
 
-def make_table(results: Results, shots: list[int]) -> str:
-    """Make a table with a row for each setting."""
-    groups = {
-        (group["profile"], group["shots"], group["target"]): group["f"]["mean"]
-        for group in results.summarize()
-    }
-    targets = [target["name"] for target in results.header["targets"]]
-    columns = [(number, target) for target in targets for number in shots]
-    default = fmean(groups["default", *column] for column in columns)
+@app.command()
+def table(files: list[Path]) -> None:
+    """Show the rows of one or several files, with their differences to the default."""
+    scores: dict[str, dict[tuple, float]] = defaultdict(dict)
+    for file in files:
+        for run in srsly.read_json(file)["runs"].values():
+            if "failed" not in run:
+                case = (run["target"], run["shots"], run["support"])
+                scores[run["profile"]][case] = run["f"]
+    print(make_table(scores))
+
+
+def make_table(scores: dict[str, dict[tuple, float]]) -> str:
+    """Make a table with a row for each setting.
+
+    scores (Dict[str, Dict[tuple, float]]): The F1 of each row by task, shots and
+        support set.
+    RETURNS (str): The table. Differences are over the same cases, and their standard
+        error is over tasks.
+    """
+    shots = sorted({number for cases in scores.values() for _, number, _ in cases})
     rows = []
-    for name in ROWS:
-        values = [groups[name, *column] for column in columns]
-        mean = fmean(values)
-        cells = [f"{value:.1f}" for value in values]
-        rows.append([name, *cells, f"{mean:.1f}", f"{mean - default:+.1f}"])
-    header = [f"{target} {number}-shot" for number, target in columns]
-    return to_markdown(["setting", *header, "average", "difference"], rows)
+    for name, cases in scores.items():
+        both = [case for case in cases if case in scores[DEFAULT]]
+        means = [
+            fmean(cases[case] for case in both if case[1] == number) for number in shots
+        ]
+        by_task = defaultdict(list)
+        for case in both:
+            by_task[case[0]].append(cases[case] - scores[DEFAULT][case])
+        differences = [fmean(values) for values in by_task.values()]
+        spread = stdev(differences) / len(differences) ** 0.5
+        cells = [f"{mean:.1f}" for mean in means]
+        rows.append([name, *cells, f"{fmean(differences):+.1f} ± {spread:.1f}"])
+    return to_markdown(["setting", *(f"{n}-shot" for n in shots), "difference"], rows)
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    app()

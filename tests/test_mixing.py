@@ -74,6 +74,15 @@ def test_a_corpus_can_have_types_of_another(parts):
     }
 
 
+def test_a_corpus_can_be_left_out(parts):
+    egs = list(make_mixed_corpus(parts, without=["people"])(spacy.blank("en")))
+    assert {get_corpus(eg.reference) for eg in egs} == {"places"}
+    assert make_mixed_labels(parts, ["people"]) == {"places": ["places:CITY"]}
+    for without in (["poeple"], ["people", "places"]):
+        with pytest.raises(ValueError, match=r"poeple|no corpus"):
+            make_mixed_labels(parts, without)
+
+
 def test_unannotated_tokens_stay_so(parts, tmp_path):
     vocab = spacy.blank("en").vocab
     doc = Doc(vocab, words=["Ada", "met", "Otto"])

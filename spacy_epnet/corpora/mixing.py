@@ -13,7 +13,7 @@ corpus it is from, and every type is called after its corpus:
 """
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +79,7 @@ def make_mixed_corpus(
     limit: int = 0,
     seed: int = 0,
     augmenter: Callable | None = None,
+    without: Sequence[str] = (),
 ) -> Callable[[Language], Iterator[Example]]:
     """Make a reader of several corpora.
 
@@ -88,26 +89,42 @@ def make_mixed_corpus(
     limit (int): The most docs of each corpus. 0 for all.
     seed (int): Decides what is drawn.
     augmenter (Optional[Callable]): Changes examples, as in `spacy.Corpus.v1`.
+    without (Sequence[str]): Names of corpora that are left out.
     """
     return MixedCorpus(
-        read_parts(parts), endless=endless, limit=limit, seed=seed, augmenter=augmenter
+        read_parts(parts, without),
+        endless=endless,
+        limit=limit,
+        seed=seed,
+        augmenter=augmenter,
     )
 
 
-def make_mixed_labels(parts: dict[str, dict[str, Any]]) -> dict[str, list[str]]:
+def make_mixed_labels(
+    parts: dict[str, dict[str, Any]], without: Sequence[str] = ()
+) -> dict[str, list[str]]:
     """Read which types there are in several corpora.
 
     parts (Dict[str, Dict[str, Any]]): The corpora by name, see `Part`.
+    without (Sequence[str]): Names of corpora that are left out. Here they must exist,
+        while a dev set need not have all of them.
     RETURNS (Dict[str, List[str]]): The types that each of them marks.
     """
-    return MixedCorpus(read_parts(parts)).list_types()
+    unknown = sorted(set(without) - set(parts))
+    if unknown:
+        reason = f"there is no {', '.join(unknown)} among {', '.join(parts)}"
+        raise ValueError(Errors.EP037.format(name="without", reason=reason))
+    return MixedCorpus(read_parts(parts, without)).list_types()
 
 
-def make_note_sources(parts: dict[str, dict[str, Any]]) -> Callable:
+def make_note_sources(
+    parts: dict[str, dict[str, Any]], without: Sequence[str] = ()
+) -> Callable:
     """Make a callback that notes in the meta data of a pipeline what it was trained on.
     For `training.before_to_disk`.
 
     parts (Dict[str, Dict[str, Any]]): The corpora by name, see `Part`.
+    without (Sequence[str]): Names of corpora that are left out.
     """
     sources = [
         {
@@ -117,7 +134,7 @@ def make_note_sources(parts: dict[str, dict[str, Any]]) -> Callable:
             "license": part.license or "",
             "url": part.url or "",
         }
-        for name, part in read_parts(parts).items()
+        for name, part in read_parts(parts, without).items()
     ]
 
     def note_sources(nlp: Language) -> Language:
@@ -127,12 +144,16 @@ def make_note_sources(parts: dict[str, dict[str, Any]]) -> Callable:
     return note_sources
 
 
-def read_parts(parts: dict[str, dict[str, Any]]) -> dict[str, Part]:
+def read_parts(
+    parts: dict[str, dict[str, Any]], without: Sequence[str] = ()
+) -> dict[str, Part]:
     """Check what is said of each corpus.
 
     parts (Dict[str, Dict[str, Any]]): The corpora by name.
-    RETURNS (Dict[str, Part]): The same, checked.
+    without (Sequence[str]): Names of corpora that are left out.
+    RETURNS (Dict[str, Part]): The others, checked.
     """
+    parts = {name: block for name, block in parts.items() if name not in without}
     if not parts:
         raise ValueError(Errors.EP037.format(name="parts", reason="there is no corpus"))
     checked = {}
