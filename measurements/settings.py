@@ -26,21 +26,14 @@ NEAR = {"@misc": "spacy-epnet.prefer_near.v1"}
 DEFAULT = "default"
 ROWS: dict[str, dict[str, Any]] = {
     DEFAULT: {},
-    "no rivals": {"rivals": 0.0},
-    "no rivals, lr 0.0005": {"rivals": 0.0, "lr": 0.0005},
-    "no rivals, lr 0.0005, target loss 0.005": {
-        "rivals": 0.0,
-        "lr": 0.0005,
-        "target_loss": 0.005,
-    },
-    "lr 0.0005": {"lr": 0.0005},
-    "rivals of 0.1": {"rivals": 0.1},
     "random source types": {"assignment": RANDOM},
     "mixture without names": {"assignment": {"name_weight": 0.0}},
     "names weigh 10": {"assignment": {"name_weight": 10.0}},
     "names weigh 40": {"assignment": {"name_weight": 40.0}},
     "target loss 0.005": {"target_loss": 0.005},
     "target loss 0.06": {"target_loss": 0.06},
+    "lr 0.0002": {"lr": 0.0002},
+    "lr 0.001": {"lr": 0.001},
     "dropout 0.5": {"dropout": 0.5},
     "no average": {"average": 0},
     "no hard None spans": {"hard_nones": 0.0},

@@ -44,9 +44,9 @@ def make_head(**settings):
     return head
 
 
-def search(head, batch, generations, *, sifts, rivals=(), **settings):
+def search(head, batch, generations, *, sifts, **settings):
     tokens, layout = batch
-    choice = {"threshold": 0.0, "rivals": OPS.asarray1i([*rivals]), **settings}
+    choice = {"threshold": 0.0, **settings}
     rows = [OPS.asarray1i(part) for part in generations]
     limit = 0 if sifts else len(tokens) + 1
     return find_winners(
@@ -83,9 +83,7 @@ def place_none(head, batch, rows):
 
 
 @pytest.mark.parametrize(
-    "settings",
-    [{}, {"threshold": 0.27}],
-    ids=["nearest", "threshold"],
+    "settings", [{}, {"threshold": 0.27}], ids=["nearest", "threshold"]
 )
 @pytest.mark.parametrize(
     "model",
@@ -105,26 +103,6 @@ def test_sifting_changes_no_prediction(batch, settings, model):
         scores = [[w[3:] for w in sorted(part)] for part in (one, other)]
         if scores[0]:
             numpy.testing.assert_allclose(*scores, rtol=1e-4, atol=1e-5)
-
-
-@pytest.mark.usefixtures("dtype")
-def test_rivals_only_make_spans_nothing(batch):
-    head = make_head()
-    generations = [[0, 3, 1, 5], [0, 7]]
-    place_none(head, batch, generations[0])
-    with torch.no_grad():
-        # Beyond None's, so that it takes a part of the entities.
-        prototypes = head.shims[0]._model.prototypes
-        types = prototypes[[3, 1, 5]].mean(dim=0)
-        prototypes[2] = prototypes[0] + 0.5 * (prototypes[0] - types)
-    alone = search(head, batch, generations, sifts=True)
-    plain, sifted = (
-        search(head, batch, generations, sifts=sifts, rivals=[2])
-        for sifts in (False, True)
-    )
-    assert get_keys(sifted) == get_keys(plain)
-    assert set(get_keys(sifted)) < set(get_keys(alone))
-    assert 50 < len(plain[0])
 
 
 def test_there_may_be_nothing_to_sift():

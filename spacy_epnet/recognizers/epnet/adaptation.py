@@ -20,7 +20,6 @@ from .finetuning import Tuning
 from .head import get_prototypes, project_spans
 from .pool import SpanPool, get_span_pool
 from .prototypes import NONE_ROW, Generation, join, list_rows
-from .rivals import choose_rivals, merge_rivals
 from .settings import EPNetAdaptSettings
 
 
@@ -63,12 +62,7 @@ def describe_learning(
 
 
 def gather_spans(
-    head: Model,
-    lesson: Lesson,
-    old: dict[str, int],
-    *,
-    rivals: list[int],
-    max_width: int,
+    head: Model, lesson: Lesson, old: dict[str, int], *, max_width: int
 ) -> SpanPool:
     """The spans of a support set.
 
@@ -76,7 +70,6 @@ def gather_spans(
     lesson (Lesson): The support set.
     old (Dict[str, int]): Types that stay, whose columns come first. What isn't marked
         is what the recogniser takes it for, so that it isn't taught to be None.
-    rivals (List[int]): Rows that count as None.
     max_width (int): The longest span that can be predicted.
     RETURNS (SpanPool): The spans.
     """
@@ -89,9 +82,8 @@ def gather_spans(
     pool = get_span_pool(golds, layout, columns, max_width=max_width, ops=head.ops)
     if not old:
         return pool
-    rows = list_rows(old, ops=head.ops, last=rivals)
-    all_distances, _ = head.predict((lesson.tokens, pool.nones, rows))
-    distances, _ = merge_rivals(all_distances, len(rivals))
+    rows = list_rows(old, ops=head.ops)
+    distances, _ = head.predict((lesson.tokens, pool.nones, rows))
     return pool._replace(none_targets=distances.argmin(axis=1).astype("i"))
 
 
@@ -107,7 +99,6 @@ def assign_prototypes(
     settings: EPNetAdaptSettings,
     *,
     kept: list[Generation],
-    rivals: list[int],
     known: dict[str, int],
     families: dict[str, str],
 ) -> dict[str, Assignment]:
@@ -118,14 +109,13 @@ def assign_prototypes(
     pool (SpanPool): Its spans.
     settings (EPNetAdaptSettings): How to choose.
     kept (List[Generation]): Types that stay, whose rows can't be taken.
-    rivals (List[int]): Other rows that can't be.
     known (Dict[str, int]): The rows of all types that the source has been trained on.
     families (Dict[str, str]): The corpora of types that are called after one.
     RETURNS (Dict[str, Assignment]): What each type begins with. A type that the
         recogniser has been trained on begins with the prototype that it had then.
     """
     old = join(kept)
-    taken = {*old.values(), *rivals}
+    taken = set(old.values())
     labels = lesson.labels
     same = {n: known[n] for n in labels if n in known and known[n] not in taken}
     chosen = {label: Assignment(row, {label: 1.0}) for label, row in same.items()}
@@ -148,40 +138,6 @@ def assign_prototypes(
         )
         chosen |= settings.assignment(new, evidence)
     return {label: chosen[label] for label in labels}
-
-
-def find_rivals(
-    head: Model,
-    lesson: Lesson,
-    pool: SpanPool,
-    settings: EPNetAdaptSettings,
-    *,
-    rows: dict[str, int],
-    known: dict[str, int],
-    families: dict[str, str],
-) -> list[int]:
-    """Find source types that none of the examples is like.
-
-    head (Model): The head, as it was trained.
-    lesson (Lesson): The support set, of types that replace all others.
-    pool (SpanPool): Its spans.
-    settings (EPNetAdaptSettings): How much alike they may be.
-    rows (Dict[str, int]): The rows of the new types, which are no rivals.
-    known (Dict[str, int]): The rows of all types that the source has been trained on.
-    families (Dict[str, str]): The corpora of types that are called after one.
-    RETURNS (List[int]): The rows of the rivals.
-    """
-    ops = head.ops
-    columns = number_columns(lesson, {})
-    rivals = choose_rivals(
-        ops.to_numpy(project_spans(head, lesson.tokens, pool.entities)),
-        get_members(ops.to_numpy(pool.targets), [*columns.values()]),
-        ops.to_numpy(get_prototypes(head)),
-        known,
-        families,
-        share=settings.rivals,
-    )
-    return [row for row in rivals if row not in rows.values()]
 
 
 def get_members(targets: Any, columns: list[int]) -> Any:

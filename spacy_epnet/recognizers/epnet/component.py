@@ -18,17 +18,15 @@ from .adaptation import (
     assign_prototypes,
     choose_trained_rows,
     describe_learning,
-    find_rivals,
     gather_spans,
 )
 from .decoding import Winner, drop_overlaps, prefer_near
 from .finetuning import tune
 from .head import measure_spans, project_spans, set_prototype
-from .losses import get_loss
+from .losses import get_dispersion_loss, get_span_loss
 from .model import get_table_size
 from .pool import get_span_pool, sample_nones
 from .prototypes import NONE_ROW, Generation, fit_generations, join, list_rows
-from .rivals import merge_rivals
 from .scopes import find_docs, get_families, get_scopes
 from .search import find_winners
 from .settings import EPNetAdaptSettings, EPNetSettings
@@ -47,7 +45,7 @@ class EPNetRecognizer(FewShotRecognizer):
         """Initialize the recogniser. See the factory for the settings."""
         super().__init__(*args, **kwargs)
         # The rows of types that there have been, by the type that had each last.
-        self.learned |= {"generations": [{}], "ever_assigned": {}, "rivals": []}
+        self.learned |= {"generations": [{}], "ever_assigned": {}}
 
     # The prototype table
 
@@ -66,11 +64,6 @@ class EPNetRecognizer(FewShotRecognizer):
         """RETURNS (List[Rows]): The rows of each generation, None's first."""
         ops = self.model.ops
         return [list_rows(labels, ops=ops) for labels in self.generations]
-
-    @property
-    def rivals(self) -> Rows:
-        """RETURNS (Rows): The rows of source types that count as None."""
-        return self.model.ops.asarray1i(self.learned["rivals"])
 
     def on_labels(self) -> None:
         """Assign new labels a free prototype, and note who has had which."""
@@ -97,10 +90,6 @@ class EPNetRecognizer(FewShotRecognizer):
         if list(self.prototypes) != list(self.labels):
             raise ValueError("its labels and those of its prototypes differ")
         size = get_table_size(self.model)
-        if size is not None and not all(
-            0 < row < size for row in self.learned["rivals"]
-        ):
-            raise ValueError(f"its rivals aren't among {size} prototypes")
         for label, row in self.prototypes.items():
             if size is not None and not 0 < row < size:
                 raise ValueError(f"{label} is assigned row {row} of {size} prototypes")
@@ -134,7 +123,6 @@ class EPNetRecognizer(FewShotRecognizer):
             tokens,
             get_layout(docs, ops=self.model.ops),
             self.rows_in_use,
-            rivals=self.rivals,
             max_width=self.max_width,
             threshold=self.cfg["threshold"],
         )
@@ -177,11 +165,8 @@ class EPNetRecognizer(FewShotRecognizer):
         """
         head = self.model.get_ref("head")
         found: list[dict[str | None, float]] = [{None: 1.0} for _ in spans]
-        xp: Any = self.model.ops.xp
-        compared = [xp.concatenate([rows, self.rivals]) for rows in self.rows_in_use]
-        measured = measure_spans(head, tokens, spans, compared)
-        for labels, all_distances in zip(self.generations, measured, strict=True):
-            distances, _ = merge_rivals(all_distances, len(self.rivals))
+        measured = measure_spans(head, tokens, spans, self.rows_in_use)
+        for labels, distances in zip(self.generations, measured, strict=True):
             likelihoods = self.model.ops.softmax(-distances, axis=1)
             for scores, row in zip(found, likelihoods.tolist(), strict=True):
                 scores[None] = min(scores[None], row[0])
@@ -225,7 +210,7 @@ class EPNetRecognizer(FewShotRecognizer):
         spans, targets = pool.flatten(ops=ops)
         # Even if there is nothing to learn, the gradients of other components that
         # share the transformer may depend on this one to be passed on.
-        rows = list_rows(self.prototypes, ops=ops, last=self.learned["rivals"])
+        rows = list_rows(self.prototypes, ops=ops)
         outputs, backprop = self.model.begin_update((docs, spans, rows))
         scopes = get_scopes(docs, self.corpora, self.labels, ops=ops)
         if scopes is not None:
@@ -251,46 +236,31 @@ class EPNetRecognizer(FewShotRecognizer):
         RETURNS (Tuple[Dict[str, float], HeadOutput]): The parts of the loss, and its
             gradient with respect to the model's outputs.
         """
-        targets, outputs = scores
-        span_loss, dispersion, d_outputs = get_loss(
-            outputs,
-            targets,
-            tau=self.cfg["tau"] if self.cfg["dispersion_loss"] else None,
-            scopes=scopes,
-            n_rivals=len(self.learned["rivals"]),
-        )
-        return {"L_s": span_loss, "L_d": dispersion}, d_outputs
+        targets, (distances, prototypes) = scores
+        span_loss, d_distances = get_span_loss(distances, targets, scopes)
+        if self.cfg["dispersion_loss"] and len(targets):
+            dispersion, d_prototypes = get_dispersion_loss(prototypes, self.cfg["tau"])
+        else:
+            dispersion, d_prototypes = 0.0, prototypes * 0
+        return {"L_s": span_loss, "L_d": dispersion}, (d_distances, d_prototypes)
 
     def learn(self, lesson: Lesson, settings: EPNetAdaptSettings) -> EPNetLearning:
         """Hand prototypes to new types, and fine-tune them. See the base."""
         head = self.model.get_ref("head")
         kept = self.generations if lesson.extends else []
         old = join(kept)
-        rivals = self.learned["rivals"] if lesson.extends else []
-        pool = gather_spans(head, lesson, old, rivals=rivals, max_width=self.max_width)
-        known, families = self.learned["ever_assigned"], get_families(self.corpora)
+        pool = gather_spans(head, lesson, old, max_width=self.max_width)
+        known = self.learned["ever_assigned"]
         assignments = assign_prototypes(
             head,
             lesson,
             pool,
             settings,
             kept=kept,
-            rivals=rivals,
             known=known,
-            families=families,
+            families=get_families(self.corpora),
         )
         rows = {label: assigned.row for label, assigned in assignments.items()}
-        if not lesson.extends:
-            rivals = find_rivals(
-                head,
-                lesson,
-                pool,
-                settings,
-                rows=rows,
-                known=known,
-                families=families,
-            )
-        self.learned["rivals"] = rivals
         self.learned["generations"] = [*kept, rows]
         self.set_labels([*old, *rows])
         for assigned in assignments.values():
@@ -300,12 +270,11 @@ class EPNetRecognizer(FewShotRecognizer):
             head,
             lesson.tokens,
             pool,
-            list_rows({**old, **rows}, ops=self.model.ops, last=rivals),
+            list_rows({**old, **rows}, ops=self.model.ops),
             settings,
             tau=self.cfg["tau"] if settings.tau is None else settings.tau,
             trained_rows=choose_trained_rows(rows, old),
             trains_projection=not lesson.extends,
-            n_rivals=len(rivals),
             on_step=lesson.on_step,
         )
         if not lesson.extends:

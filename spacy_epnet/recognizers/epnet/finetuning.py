@@ -12,10 +12,10 @@ from thinc.api import Model, Ops
 from ...errors import Errors
 from ...types import TokenVectors
 from ..learning import OnStep
-from .losses import get_loss
+from .losses import get_dispersion_loss, get_span_loss
 from .pool import SpanPool, sample_nones
 from .settings import EPNetAdaptSettings
-from .types import Rows
+from .types import HeadOutput, Rows, Targets
 
 STEP_LIMIT = "the step limit was reached"
 NO_FALL = "the loss stopped falling"
@@ -58,7 +58,6 @@ def tune(
     tau: float,
     trained_rows: list[int],
     trains_projection: bool,
-    n_rivals: int = 0,
     on_step: OnStep = lambda step, loss: None,
 ) -> Tuning:
     """Fine-tune a head until its loss stops falling or there were enough steps.
@@ -66,12 +65,11 @@ def tune(
     head (Model): The head.
     tokens (TokenVectors): The support set.
     pool (SpanPool): The spans of the support set.
-    rows (Rows): The prototypes in use, None's first and rivals last.
+    rows (Rows): The prototypes in use, None's first.
     settings (EPNetAdaptSettings): How to go about it.
     tau (float): Mean squared distance wanted between prototypes.
     trained_rows (List[int]): The prototypes that may move.
     trains_projection (bool): Whether the projection may move as well.
-    n_rivals (int): How many rivals there are.
     on_step (Callable[[int, float], object]): Told of each step and its loss.
     RETURNS (Tuning): How it went.
     """
@@ -98,13 +96,9 @@ def tune(
                     tokens, spans, rows, dropout=settings.dropout
                 )
                 with numpy.errstate(over="ignore", invalid="ignore"):
-                    *parts, gradient = get_loss(
-                        outputs,
-                        targets,
-                        tau=tau if settings.dispersion_loss else None,
-                        n_rivals=n_rivals,
+                    loss, gradient = get_loss(
+                        outputs, targets, tau=tau if settings.dispersion_loss else None
                     )
-                loss = sum(parts)
                 if not math.isfinite(loss):
                     raise ValueError(
                         Errors.EP031.format(steps=tuning.steps, lr=settings.lr)
@@ -158,3 +152,23 @@ def sample(pool: SpanPool, settings: EPNetAdaptSettings, ops: Ops) -> SpanPool:
     return sample_nones(
         pool, count=settings.none_samples, hard_share=settings.hard_nones, ops=ops
     )
+
+
+def get_loss(
+    outputs: HeadOutput, targets: Targets, *, tau: float | None
+) -> tuple[float, HeadOutput]:
+    """Find the loss of a step and its gradient.
+
+    outputs (HeadOutput): What the head gave.
+    targets (Targets): The column of each span.
+    tau (Optional[float]): Mean squared distance wanted between prototypes. If null
+        there is no dispersion loss.
+    RETURNS (Tuple[float, HeadOutput]): The loss, and its gradient with respect to the
+        head's outputs.
+    """
+    distances, prototypes = outputs
+    loss, d_distances = get_span_loss(distances, targets)
+    if tau is None:
+        return loss, (d_distances, prototypes * 0)
+    dispersion, d_prototypes = get_dispersion_loss(prototypes, tau)
+    return loss + dispersion, (d_distances, d_prototypes)

@@ -9,38 +9,7 @@ from thinc.types import Floats2d
 
 from ...types import Bools2d
 from .prototypes import get_dispersion
-from .rivals import merge_rivals
-from .types import Distances, HeadOutput, Prototypes, Targets
-
-
-def get_loss(
-    outputs: HeadOutput,
-    targets: Targets,
-    *,
-    tau: float | None,
-    scopes: Bools2d | None = None,
-    n_rivals: int = 0,
-) -> tuple[float, float, HeadOutput]:
-    """Find both parts of the loss and its gradient.
-
-    outputs (HeadOutput): What the head gave, for rivals last.
-    targets (Targets): The column of each span.
-    tau (Optional[float]): Mean squared distance wanted between prototypes. If null
-        there is no dispersion loss.
-    scopes (Optional[Bools2d]): Which columns count for each span, if not all.
-    n_rivals (int): How many rivals there are. Their prototypes aren't dispersed.
-    RETURNS (Tuple[float, float, HeadOutput]): The loss of the spans, that of the
-        prototypes, and the gradient with respect to the head's outputs.
-    """
-    all_distances, all_prototypes = outputs
-    distances, split = merge_rivals(all_distances, n_rivals)
-    span_loss, d_distances = get_span_loss(distances, targets, scopes)
-    d_prototypes = all_prototypes * 0
-    if tau is None or not len(targets):
-        return span_loss, 0.0, (split(d_distances), d_prototypes)
-    count = len(all_prototypes) - n_rivals
-    dispersion, d_prototypes[:count] = get_dispersion_loss(all_prototypes[:count], tau)
-    return span_loss, dispersion, (split(d_distances), d_prototypes)
+from .types import Distances, Prototypes, Targets
 
 
 def get_span_loss(

@@ -42,9 +42,9 @@ def join(generations: Iterable[Generation]) -> dict[str, int]:
     return {label: row for labels in generations for label, row in labels.items()}
 
 
-def list_rows(labels: dict[str, int], *, ops: Ops, last: Iterable[int] = ()) -> Rows:
-    """The rows in use: None's, then those of the labels, then others."""
-    return ops.asarray1i([NONE_ROW, *labels.values(), *last])
+def list_rows(labels: dict[str, int], *, ops: Ops) -> Rows:
+    """The rows in use: None's, then those of the labels."""
+    return ops.asarray1i([NONE_ROW, *labels.values()])
 
 
 def fit_generations(

@@ -9,7 +9,6 @@ from ..layout import Layout, iter_windows
 from .candidates import list_starts, make_spans
 from .decoding import Winner, get_winners
 from .head import measure_spans
-from .rivals import merge_rivals
 from .types import Rows
 
 # Spans are looked at for this many first tokens at a time, so that memory doesn't
@@ -26,7 +25,6 @@ def find_winners(
     layout: Layout,
     rows_in_use: list[Rows],
     *,
-    rivals: Rows,
     max_width: int,
     threshold: float,
     min_tokens_to_sift: int = MIN_TOKENS_TO_SIFT,
@@ -37,8 +35,6 @@ def find_winners(
     tokens (TokenVectors): The batch.
     layout (Layout): Where its spans may lie.
     rows_in_use (List[Rows]): The prototypes of each generation, None's first.
-    rivals (Rows): Prototypes that count as None in every generation. They can only
-        make a span nothing, so that it is sifted without them.
     max_width (int): The longest span.
     threshold (float): Least probability of a winner's type.
     min_tokens_to_sift (int): From how many tokens on spans are sifted.
@@ -51,8 +47,6 @@ def find_winners(
         from .sieve import Sieve
 
         sieve = Sieve(head, rows_in_use)
-    xp: Any = ops.xp
-    compared = [xp.concatenate([rows, rivals]) for rows in rows_in_use]
     winners: list[list[Winner]] = [[] for _ in rows_in_use]
     for window, n_starts in iter_windows(len(tokens), max_width, MAX_STARTS):
         part = tokens[window]
@@ -60,15 +54,14 @@ def find_winners(
         if sieve is None:
             spans = make_spans(starts, ops=ops)
             chosen = [spans] * len(rows_in_use)
-            measured = measure_spans(head, part, spans, compared)
+            measured = measure_spans(head, part, spans, rows_in_use)
         else:
             chosen = sieve.sift(part, starts)
             measured = [
                 measure_spans(head, part, spans, [rows])[0]
-                for spans, rows in zip(chosen, compared, strict=True)
+                for spans, rows in zip(chosen, rows_in_use, strict=True)
             ]
-        for found, spans, all_distances in zip(winners, chosen, measured, strict=True):
-            distances, _ = merge_rivals(all_distances, len(rivals))
+        for found, spans, distances in zip(winners, chosen, measured, strict=True):
             found += [
                 winner.shift(window.start)
                 for winner in get_winners(

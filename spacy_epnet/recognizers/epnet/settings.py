@@ -33,8 +33,6 @@ class EPNetAdaptSettings(AdaptSettings):
     none_samples (int): None spans of each sentence.
     resample_nones (bool): Whether to sample them anew in each step.
     hard_nones (float): Share of them that overlaps an entity.
-    rivals (float): Source types become rivals if less than this share of the entities
-        of each new type belongs to them, see `rivals.py`. 0 for no rivals.
     dispersion_loss (bool): Whether to train the prototypes to be dispersed.
     tau (Optional[float]): Mean squared distance wanted between prototypes. The
         component's own if null.
@@ -52,7 +50,6 @@ class EPNetAdaptSettings(AdaptSettings):
     none_samples: int = Field(ge=1)
     resample_nones: bool
     hard_nones: float = Field(ge=0, le=1)
-    rivals: float = Field(ge=0, le=1)
     dispersion_loss: bool
     tau: float | None = Field(ge=0)
     dropout: float = Field(ge=0, lt=1)
