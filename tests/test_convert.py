@@ -48,6 +48,8 @@ def get_labels(path):
         ({"drop_types": ["PER", "ORG"]}, [["LOC"], []]),
         ({"rename": {"PER": "PERSON"}}, [["PERSON", "LOC"], ["ORG"]]),
         ({"types": ["PER"], "rename": {"PER": "X", "ORG": "Y"}}, [["X"], []]),
+        ({"cut_types": "R"}, [["PE", "LOC"], ["O"]]),
+        ({"cut_types": "O", "rename": {"PER": "X"}}, [["X", "L"], ["ORG"]]),
     ],
 )
 def test_types_are_kept_dropped_and_renamed(source, tmp_path, settings, expected):

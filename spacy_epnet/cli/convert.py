@@ -73,6 +73,13 @@ def convert_cli(
         list[str] | None,
         typer.Option(help="OLD=NEW, a new name for a type. Can be given several times"),
     ] = None,
+    cut_types: Annotated[
+        str | None,
+        typer.Option(
+            help="Cut the names of types at this text, which makes narrow types broad: "
+            "person-actor becomes person at -"
+        ),
+    ] = None,
     groups: Annotated[
         Path | None,
         typer.Option(
@@ -124,7 +131,7 @@ def convert_cli(
         )
     errors: list[CorpusError] = []
     try:
-        surgery = make_surgery(types, drop_types, rename or [], groups)
+        surgery = make_surgery(types, drop_types, rename or [], cut_types, groups)
         result = convert(
             inputs,
             output,
@@ -171,7 +178,11 @@ def show_errors(errors: list[CorpusError]) -> None:
 
 
 def make_surgery(
-    types: str | None, drop_types: str | None, rename: list[str], groups: Path | None
+    types: str | None,
+    drop_types: str | None,
+    rename: list[str],
+    cut_types: str | None,
+    groups: Path | None,
 ) -> TypeSurgery:
     """Read what is to happen to the types from the options."""
     by_group = {} if groups is None else read_groups(groups)
@@ -183,7 +194,7 @@ def make_surgery(
         if not (old and equals and new):
             raise ValueError(Errors.EP017.format(value=value))
         names[old] = new
-    return TypeSurgery(kept, dropped, names)
+    return TypeSurgery(kept, dropped, names, cut_types)
 
 
 def read_columns_option(value: str) -> tuple[int, int]:

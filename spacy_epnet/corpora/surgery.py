@@ -19,6 +19,8 @@ class TypeSurgery:
     drop_types (Iterable[str]): Types to drop.
     rename (Mapping[str, str]): New names of types. The other two settings are about
         the names in the file.
+    cut_types (Optional[str]): Where other names are cut, so that narrow types become
+        broad ones: "person-actor" is "person" if they are cut at "-".
     """
 
     def __init__(
@@ -26,10 +28,12 @@ class TypeSurgery:
         types: Iterable[str] | None = None,
         drop_types: Iterable[str] = (),
         rename: Mapping[str, str] | None = None,
+        cut_types: str | None = None,
     ):
         self.types = None if types is None else set(types)
         self.drop_types = set(drop_types)
         self.rename = dict(rename or {})
+        self.cut_types = cut_types
         self.seen: Counter[str] = Counter()
         self.dropped: Counter[str] = Counter()
 
@@ -40,10 +44,15 @@ class TypeSurgery:
             self.seen[label] += 1
             is_wanted = self.types is None or label in self.types
             if is_wanted and label not in self.drop_types:
-                kept.append((start, end, self.rename.get(label, label)))
+                kept.append((start, end, self.get_name(label)))
             else:
                 self.dropped[label] += 1
         return kept
+
+    def get_name(self, label: str) -> str:
+        """What a type is called from now on."""
+        short = label.partition(self.cut_types)[0] if self.cut_types else label
+        return self.rename.get(label, short or label)
 
     @property
     def unseen(self) -> list[str]:

@@ -2,7 +2,7 @@
 
     weights after training = weights before + step of the row x whole number
 
-The whole numbers are from -127 to 127. What is no matrix is kept as it is.
+The whole numbers are from -7 to 7, two in a byte. What is no matrix is kept as it is.
 """
 
 from collections.abc import Mapping
@@ -10,11 +10,13 @@ from typing import TypeAlias
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import pad
 
 Weights: TypeAlias = Mapping[str, Tensor]
 
 STEPS = ".steps"  # added to the name of a matrix
-LARGEST = 127
+LARGEST = 7
+OFFSET, BASE = 8, 16  # of the digits that whole numbers are written as
 
 
 def find_changes(before: Weights, after: Weights) -> dict[str, Tensor]:
@@ -29,12 +31,12 @@ def find_changes(before: Weights, after: Weights) -> dict[str, Tensor]:
         difference = weight.float() - before[name].float()
         if not difference.any():
             continue
-        if difference.dim() < 2:
+        if difference.dim() != 2:
             changes[name] = difference
             continue
         steps = difference.abs().amax(dim=1, keepdim=True) / LARGEST
         numbers = difference / steps.clamp(min=torch.finfo(torch.float32).tiny)
-        changes[name] = numbers.round().to(torch.int8)
+        changes[name] = write_numbers(numbers.round())
         changes[name + STEPS] = steps
     return changes
 
@@ -51,4 +53,27 @@ def apply_changes(network: nn.Module, changes: Weights) -> None:
             if name.endswith(STEPS):
                 continue
             steps = changes.get(name + STEPS)
-            weights[name] += change if steps is None else change.float() * steps
+            if steps is not None:
+                change = read_numbers(change, weights[name].shape[1]) * steps
+            weights[name] += change
+
+
+def write_numbers(numbers: Tensor) -> Tensor:
+    """Write rows of whole numbers, two in a byte.
+
+    numbers (Tensor): (n, m) Numbers from -7 to 7.
+    RETURNS (Tensor): (n, m / 2) The bytes, one more in a row if m is odd.
+    """
+    digits = pad(numbers, (0, numbers.shape[1] % 2)) + OFFSET
+    return (digits[:, ::2] * BASE + digits[:, 1::2]).to(torch.uint8)
+
+
+def read_numbers(written: Tensor, length: int) -> Tensor:
+    """Read rows of whole numbers.
+
+    written (Tensor): What `write_numbers` gave.
+    length (int): How many numbers are in a row.
+    RETURNS (Tensor): (n, m) The numbers.
+    """
+    digits = torch.stack([written // BASE, written % BASE], dim=-1).flatten(1)
+    return digits[:, :length].float() - OFFSET
