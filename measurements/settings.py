@@ -55,6 +55,9 @@ def measure(
     row: Annotated[list[str] | None, typer.Option(help="All by default")] = None,
 ) -> None:
     """Measure rows on each task. What is in the file already isn't measured again."""
+    unknown = set(row or ()) - set(ROWS)
+    if unknown:
+        raise typer.BadParameter(f"{unknown.pop()!r} isn't one of: {', '.join(ROWS)}")
     profiles = {name: Profile("default", ROWS[name]) for name in row or ROWS}
     numbers = [int(number) for number in shots.split(",")]
     splits = [

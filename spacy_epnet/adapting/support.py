@@ -8,6 +8,7 @@ from spacy.language import Language
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
+from ..corpora.docs import copy_tokens
 from ..errors import Errors, SupportError
 from ..recognizers.contract import Contract
 from ..recognizers.gold import Gold, find_sent_starts, read_gold
@@ -112,7 +113,7 @@ def make_example(nlp: Language, item: Item, problems: list[Problem]) -> Example:
     RETURNS (Example): The example.
     """
     if isinstance(item, Example):
-        return Example(_copy_tokens(nlp, item.predicted), item.reference)
+        return Example(copy_tokens(nlp.vocab, item.predicted), item.reference)
     if isinstance(item, Doc):
         return make_bare_example(nlp, item)
     try:
@@ -132,13 +133,8 @@ def make_bare_example(nlp: Language, reference: Doc) -> Example:
     RETURNS (Example): The example. Its predicted doc has no annotation.
     """
     if reference.has_unknown_spaces:
-        return Example(_copy_tokens(nlp, reference), reference)
+        return Example(copy_tokens(nlp.vocab, reference), reference)
     return Example(nlp.make_doc(reference.text), reference)
-
-
-def _copy_tokens(nlp: Language, doc: Doc) -> Doc:
-    spaces = [bool(token.whitespace_) for token in doc]
-    return Doc(nlp.vocab, words=[token.text for token in doc], spaces=spaces)
 
 
 def mark_entities(

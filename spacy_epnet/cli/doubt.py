@@ -56,10 +56,9 @@ def doubt_cli(
             open_shards(output, SHARD_SIZE) as writer,
             tqdm(total=len(source.docs), desc="Doubting", disable=None) as bar,
         ):
-            for doubt in doubt_docs(
-                nlp, source.docs, types_of=types_of, on_doc=bar.update
-            ):
+            for doubt in doubt_docs(nlp, source.docs, types_of=types_of):
                 writer.add(doubt.doc)
+                bar.update()
                 n_docs += 1
                 n_doubted += len(doubt.spans)
     except (ValueError, OSError) as err:

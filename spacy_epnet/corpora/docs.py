@@ -139,6 +139,12 @@ def make_doc(vocab: Vocab, sentences: list[Sentence], meta: Meta | None = None) 
     return doc
 
 
+def copy_tokens(vocab: Vocab, doc: Doc) -> Doc:
+    """The same tokens without annotation."""
+    spaces = [bool(token.whitespace_) for token in doc]
+    return Doc(vocab, words=[token.text for token in doc], spaces=spaces)
+
+
 def _join(sentences: list[Sentence]) -> Sentence:
     """Several sentences as if they were one."""
     if len(sentences) == 1:

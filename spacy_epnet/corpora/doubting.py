@@ -5,12 +5,13 @@ pipeline that knows all of the types says where the latter probably are. Nothing
 claimed of these tokens then, so that nobody learns from them that they are no entity.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from spacy.language import Language
 from spacy.tokens import Doc, Span
 
+from .docs import copy_tokens
 from .mixing import set_corpus
 
 
@@ -26,7 +27,6 @@ def doubt_docs(
     docs: Iterable[Doc],
     *,
     types_of: str | None = None,
-    on_doc: Callable[[], object] = lambda: None,
 ) -> Iterator[Doubt]:
     """Take back that tokens are no entity where a pipeline finds one.
 
@@ -34,7 +34,6 @@ def doubt_docs(
     docs (Iterable[Doc]): The docs, which are changed. Their entities stay.
     types_of (Optional[str]): The corpus of the pipeline whose types are meant. Those
         of all of its corpora if null.
-    on_doc (Callable[[], object]): Told of each doc.
     YIELDS (Doubt): The docs, in order.
     """
     pairs = ((_copy_bare(nlp, doc, types_of), doc) for doc in docs)
@@ -43,13 +42,11 @@ def doubt_docs(
         taken = {token.i for ent in doc.ents for token in ent}
         doubted = [s for s in spans if taken.isdisjoint(range(s.start, s.end))]
         doc.set_ents([*doc.ents], missing=doubted, default="unmodified")
-        on_doc()
         yield Doubt(doc, doubted)
 
 
 def _copy_bare(nlp: Language, doc: Doc, types_of: str | None) -> Doc:
-    spaces = [bool(token.whitespace_) for token in doc]
-    bare = Doc(nlp.vocab, words=[token.text for token in doc], spaces=spaces)
+    bare = copy_tokens(nlp.vocab, doc)
     if types_of is not None:
         set_corpus(bare, types_of)
     return bare
