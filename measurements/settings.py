@@ -16,10 +16,11 @@ from typing import Annotated, Any
 import spacy
 import srsly
 import typer
-from tqdm import tqdm
 
 from spacy_epnet.evaluation.benchmark import Benchmark, Profile, make_targets
-from spacy_epnet.evaluation.results import Results, to_markdown
+from spacy_epnet.evaluation.results import to_markdown
+
+from .benchmarking import run
 
 RANDOM = {"@misc": "spacy-epnet.random_assignment.v1"}
 NEAR = {"@misc": "spacy-epnet.prefer_near.v1"}
@@ -68,12 +69,7 @@ def measure(
     benchmark = Benchmark(
         spacy.load(model), make_targets(splits), profiles, numbers, [*range(supports)]
     )
-    results = Results(output, benchmark.describe())
-    total = sum(len(benchmark.list_runs(target)) for target in benchmark.targets)
-    with tqdm(total=total, initial=len(results.runs), unit="run") as bar:
-        for run, result in benchmark.run(results.runs):
-            results.add(run, result)
-            bar.update()
+    run(benchmark, output)
 
 
 @app.command()
@@ -81,10 +77,10 @@ def table(files: list[Path]) -> None:
     """Show the rows of one or several files, with their differences to the default."""
     scores: dict[str, dict[tuple, float]] = defaultdict(dict)
     for file in files:
-        for run in srsly.read_json(file)["runs"].values():
-            if "failed" not in run:
-                case = (run["target"], run["shots"], run["support"])
-                scores[run["profile"]][case] = run["f"]
+        for result in srsly.read_json(file)["runs"].values():
+            if "failed" not in result:
+                case = (result["target"], result["shots"], result["support"])
+                scores[result["profile"]][case] = result["f"]
     print(make_table(scores))
 
 

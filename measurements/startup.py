@@ -99,8 +99,8 @@ def measure_loading(setup: Setup) -> Table:
     train = setup.read("fewnerd_inter/train.txt", limit=300)
     source = train_briefly(make_pipeline(path, "epnet_ner"), train)
     support = [
-        ("Juno reached Jupiter in July.", [(0, 4, "SPACECRAFT"), (13, 20, "BODY")]),
-        ("Kourou is where Rosetta began.", [(0, 6, "SITE"), (16, 23, "SPACECRAFT")]),
+        ("Juno reached Jupiter in July.", [(0, 4, "SPACECRAFT"), (13, 20, "PLANET")]),
+        ("Kourou is where Rosetta began.", [(0, 6, "PLACE"), (16, 23, "SPACECRAFT")]),
     ]
     adapted: Path = setup.folder / "adapted"
     adapt(source, support).nlp.to_disk(adapted)

@@ -83,6 +83,7 @@ def source_config(tiny_encoder):
             "components.epnet_ner.model.prototype_size": 32,
             "components.epnet_ner.model.n_prototypes": 8,
             "components.epnet_ner.model.learn_rate_scale": 1.0,
+            "components.epnet_ner.model.edges": True,
             # What a test learns must not depend on the machine it runs on.
             "components.transformer.model.mixed_precision": False,
             "training.optimizer.@optimizers": "Adam.v1",

@@ -22,7 +22,12 @@ from .test_adapt import SUPPORT, get_weights, make_reference, mark
         ("extend", {"prototypes"}),
         (
             "replace",
-            {"prototypes", "projection.0", "projection.1", "projection.2"},
+            {
+                "prototypes",
+                *(f"projection.{i}" for i in range(3)),
+                "edges.0",
+                "edges.1",
+            },
         ),
     ],
 )

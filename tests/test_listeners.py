@@ -70,7 +70,7 @@ def test_recognisers_train_and_adapt_over_curated_transformers(
     make_curated, examples, references, name
 ):
     nlp = make_curated(name)
-    losses = train(nlp, examples, steps=30)
+    losses = train(nlp, examples, steps=60)
     assert losses[name] > 0
     assert any(doc.ents for doc in nlp.pipe([eg.x.text for eg in examples]))
     report = adapt(nlp, references[:4])

@@ -5,6 +5,8 @@ import random
 import spacy
 from spacy.tokens import Doc, Span
 
+from measurements.leaving_out import list_rows
+from measurements.leaving_out import make_table as make_leaving_out_table
 from measurements.settings import make_table
 from measurements.tasks import choose_types, keep_types
 
@@ -50,3 +52,27 @@ def test_settings_are_compared_on_the_same_cases():
     assert rows[0] == ["setting", "1-shot", "5-shot", "difference"]
     assert rows[-1] == ["better", "12.0", "33.0", "+3.0 ± 1.0"]
     assert rows[-2][1:3] == ["20.0", "30.0"]
+
+
+def test_with_a_corpus_go_those_that_have_no_types_of_their_own():
+    parts = {"wide": {}, "part": {"types_of": "wide"}, "other": {}}
+    rows = list_rows({"corpora": {"train": {"parts": parts}}})
+    assert rows == {
+        "nothing": [],
+        "wide": ["wide", "part"],
+        "part": ["part"],
+        "other": ["other"],
+    }
+
+
+def test_what_is_left_out_is_compared_with_the_whole():
+    found = {
+        "nothing": {("t", 1): 40.0, ("t", 5): 60.0},
+        "other": {("t", 1): 39.0, ("t", 5): 63.0},
+    }
+    lines = make_leaving_out_table(found).splitlines()
+    assert lines[0] == "| left out | t, 5-shot | t, 1-shot | average |"
+    assert lines[2:] == [
+        "| nothing | 60.0 | 40.0 | 50.0 |",
+        "| other | +3.0 | -1.0 | +1.0 |",
+    ]

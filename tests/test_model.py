@@ -95,9 +95,31 @@ def test_prototypes_start_at_the_dispersion_asked_for():
         assert get_dispersion(prototypes) == pytest.approx(dispersion, rel=0.05)
 
 
-@pytest.mark.parametrize("similarity", ["euclidean", "cosine"])
-def test_gradients_agree_with_finite_differences(similarity):
-    model, (docs, spans, rows) = make_model(similarity=similarity, dtype="d")
+@pytest.mark.parametrize("edges", [True, False])
+def test_a_span_is_known_by_its_edges(edges):
+    model, _ = make_model(edges=edges)
+    head = model.get_ref("head")
+    tokens = OPS.asarray2f(numpy.random.default_rng(1).normal(size=(3, WIDTH)))
+    rows = OPS.asarray1i([0, 1])
+    spans = OPS.asarray2i([[0, 3]])
+    forwards, _ = head.predict((tokens, spans, rows))
+    backwards, _ = head.predict((tokens[::-1].copy(), spans, rows))
+    assert numpy.allclose(forwards, backwards) is not edges
+
+
+def test_edges_are_the_same_for_few_spans_as_for_many():
+    model, (docs, spans, rows) = make_model()
+    many, _ = model.predict((docs, spans, rows))
+    few, _ = model.predict((docs, spans[:4], rows))
+    assert len(few) < sum(map(len, docs)) < len(many)
+    numpy.testing.assert_allclose(few, many[:4], rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, {"similarity": "cosine"}, {"edges": False}, {"depth": 1}]
+)
+def test_gradients_agree_with_finite_differences(settings):
+    model, (docs, spans, rows) = make_model(**settings, dtype="d")
     network = get_network(model).double()
     targets = numpy.arange(len(spans)) % 3
     tau = 1.0

@@ -221,9 +221,16 @@ def test_settings_survive_weights_that_are_refused(make_nlp, examples, pipe_byte
     assert pipe.max_width == 2
 
 
-def test_weights_for_another_similarity_are_refused(make_nlp, pipe_bytes):
-    pipe = make_nlp(model__similarity="cosine").get_pipe("epnet_ner")
-    with pytest.raises(ValueError, match=r"\[EP007\].*euclidean.*cosine"):
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"model__similarity": "cosine"}, "euclidean.*cosine"),
+        ({"model__edges": False}, r"edges\.0"),
+    ],
+)
+def test_weights_for_another_network_are_refused(make_nlp, pipe_bytes, settings, words):
+    pipe = make_nlp(**settings).get_pipe("epnet_ner")
+    with pytest.raises(ValueError, match=rf"\[EP007\].*{words}"):
         pipe.from_bytes(pipe_bytes)
 
 

@@ -89,7 +89,7 @@ def test_five_examples_of_each_type_teach_a_new_domain(adapted, corpus):
 
 
 def test_the_demos_sentences_are_recognised(adapted, corpus):
-    assert evaluate(adapted, corpus / "sentences.spacy")["ents_f"] > 0.7
+    assert evaluate(adapted, corpus / "sentences.spacy")["ents_f"] > 0.6
 
 
 def test_adapting_takes_seconds_and_repeats_to_the_last_digit(small, support):

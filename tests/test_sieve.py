@@ -87,8 +87,8 @@ def place_none(head, batch, rows):
 )
 @pytest.mark.parametrize(
     "model",
-    [{}, {"depth": 1}, {"depth": 2}, {"similarity": "cosine"}],
-    ids=["plain", "one layer", "two layers", "cosine"],
+    [{}, {"depth": 1}, {"depth": 2}, {"similarity": "cosine"}, {"edges": False}],
+    ids=["plain", "one layer", "two layers", "cosine", "no edges"],
 )
 @pytest.mark.usefixtures("dtype")
 def test_sifting_changes_no_prediction(batch, settings, model):

@@ -210,9 +210,15 @@ def test_the_pack_command(packed, tiny_encoder, tmp_path):
     nlp, _ = packed
     nlp.to_disk(tmp_path / "trained")
     args = ("pack", tmp_path / "trained", tiny_encoder)
-    code, output = call(*args, tmp_path / "packed")
+    meta = ("--name", "tiny", "--version", "1.2", "--license", "MIT")
+    code, output = call(*args, tmp_path / "packed", *meta)
     assert code == 0, output
-    assert unpack_source(tmp_path / "packed", tiny_encoder).pipe_names == nlp.pipe_names
+    again = unpack_source(tmp_path / "packed", tiny_encoder)
+    assert again.pipe_names == nlp.pipe_names
+    assert [again.meta[key] for key in ("name", "version", "license")] == list(
+        meta[1::2]
+    )
+    assert again.meta["description"] == nlp.meta["description"]
     code, output = call(*args, tmp_path / "trained")
     assert code == 1
     assert spacy.load(tmp_path / "trained").pipe_names == nlp.pipe_names

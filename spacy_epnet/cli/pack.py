@@ -19,19 +19,33 @@ def pack_cli(
         typer.Argument(help="Folder of the encoder it was trained on", exists=True),
     ],
     output: Annotated[Path, typer.Argument(help="Folder for the packed source")],
+    name: Annotated[
+        str | None, typer.Option(help="Name for its meta data, without the language")
+    ] = None,
+    version: Annotated[str | None, typer.Option(help="Its version")] = None,
+    description: Annotated[str | None, typer.Option(help="What it is")] = None,
+    license: Annotated[str | None, typer.Option(help="Its licence")] = None,
 ) -> None:
     """
     Pack what a pipeline has learned, without its encoder, into a folder of a few
     megabytes. With the encoder it becomes the same pipeline again, but for rounding.
 
     Example: spacy epnet pack training/small/model-last assets/encoders/all-MiniLM-L6-v2
-    packed/small
+    packed/small --name epnet_small
     """
+    given = {
+        "name": name,
+        "version": version,
+        "description": description,
+        "license": license,
+    }
     try:
         check_places(
             [output], [path for path in (Path(model), encoder) if path.exists()]
         )
-        pack_source(spacy.load(model), encoder, output)
+        nlp = spacy.load(model)
+        nlp.meta.update({key: value for key, value in given.items() if value})
+        pack_source(nlp, encoder, output)
     except (ValueError, OSError) as err:
         msg.fail("Nothing was packed", str(err), exits=1)
     size = sum(path.stat().st_size for path in output.rglob("*") if path.is_file())

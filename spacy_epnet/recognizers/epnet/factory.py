@@ -31,6 +31,7 @@ n_prototypes = 101
 initial_dispersion = 2.0
 similarity = "euclidean"
 learn_rate_scale = 1.0
+edges = true
 
 [epnet_ner.model.tok2vec]
 @architectures = "spacy-transformers.TransformerListener.v1"

@@ -34,6 +34,7 @@ def build_epnet_model(
     initial_dispersion: float = 2.0,
     similarity: Literal["euclidean", "cosine"] = "euclidean",
     learn_rate_scale: float = 1.0,
+    edges: bool = True,
 ) -> Model[ModelInput, HeadOutput]:
     """Build EP-Net over a layer that makes token vectors.
 
@@ -51,6 +52,8 @@ def build_epnet_model(
         directions only.
     learn_rate_scale (float): Learning rate of the model's own weights, which begin
         at random, as a multiple of the pipeline's. For the Adam optimizer.
+    edges (bool): Whether a span is described by its first and last tokens, beside the
+        maximum over all of them, which is all that the paper has.
     """
     sizes = {
         "max_width": max_width,
@@ -76,6 +79,7 @@ def build_epnet_model(
         depth=depth,
         initial_scale=get_initial_scale(initial_dispersion, prototype_size),
         normalize=similarity == "cosine",
+        edges=edges,
     )
     flat_tokens = build_flat_tokens(tok2vec)
     head = build_head(

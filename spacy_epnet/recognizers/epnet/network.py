@@ -20,6 +20,7 @@ class SpanPrototypeNetwork(nn.Module):
     n_prototypes (int): Rows of the prototype table, None's included.
     initial_scale (float): Standard deviation of the initial prototypes.
     normalize (bool): Compare directions only, so that the distance is 2 - 2 cos.
+    edges (bool): Describe spans by their first and last tokens as well.
     """
 
     def __init__(
@@ -33,6 +34,7 @@ class SpanPrototypeNetwork(nn.Module):
         n_prototypes: int,
         initial_scale: float,
         normalize: bool,
+        edges: bool,
     ):
         super().__init__()
         self.initial_scale = initial_scale
@@ -42,6 +44,10 @@ class SpanPrototypeNetwork(nn.Module):
         sizes = [token_width + width_size] + [prototype_size] * depth
         self.projection = nn.ModuleList(
             nn.Linear(n_in, n_out) for n_in, n_out in pairwise(sizes)
+        )
+        # A part of the first layer. It maps tokens rather than spans, which are many.
+        self.edges = nn.ModuleList(
+            nn.Linear(token_width, prototype_size, bias=False) for _ in range(2 * edges)
         )
         self.prototypes = nn.Parameter(torch.empty(0, prototype_size))
         self.grow(n_prototypes)
@@ -79,18 +85,31 @@ class SpanPrototypeNetwork(nn.Module):
         )
 
     def embed(self, tokens: Tensor, starts: Tensor, widths: Tensor) -> Tensor:
-        """Describe spans by the maximum of their tokens and by their width."""
+        """Describe spans by the maximum of their tokens, by their width, and by their
+        first and last tokens if wanted. It is the first layer, before its activation.
+        """
         clamped = widths.clamp(max=self.width_embeddings.num_embeddings)
         pooled = pool_spans(tokens, starts, widths)
-        return torch.cat([pooled, self.width_embeddings(clamped - 1)], dim=1)
+        spans = torch.cat([pooled, self.width_embeddings(clamped - 1)], dim=1)
+        embedded = self.projection[0](spans)
+        for layer, places in zip(
+            self.edges, (starts, starts + widths - 1), strict=False
+        ):
+            embedded = embedded + map_places(layer, tokens, places)
+        return embedded
 
     def project(self, spans: Tensor) -> Tensor:
         """Map embedded spans to the space of the prototypes."""
-        *hidden, last = self.projection
-        for layer in hidden:
-            spans = F.dropout(F.relu(layer(spans)), self.dropout, self.training)
-        projected = last(spans)
-        return F.normalize(projected, dim=1) if self.normalize else projected
+        for layer in self.projection[1:]:
+            spans = layer(F.dropout(F.relu(spans), self.dropout, self.training))
+        return F.normalize(spans, dim=1) if self.normalize else spans
+
+
+def map_places(layer: nn.Module, tokens: Tensor, places: Tensor) -> Tensor:
+    """Map the token at each of some places, none of them twice."""
+    if len(places) < len(tokens):
+        return layer(tokens[places])
+    return layer(tokens)[places]
 
 
 def pool_spans(tokens: Tensor, starts: Tensor, widths: Tensor) -> Tensor:

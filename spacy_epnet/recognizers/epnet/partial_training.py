@@ -32,8 +32,10 @@ class PartialTraining:
         self._spans: Spans | None = None
         self._points: Any = None
         self._shim: Any = head.shims[0]
-        projection = self._network.projection.parameters() if trains_projection else ()
-        self._trained = [self._network.prototypes, *projection]
+        layers = [self._network.projection, self._network.edges]
+        self._trained = [self._network.prototypes]
+        if trains_projection:
+            self._trained += [w for layer in layers for w in layer.parameters()]
         self._average: list[torch.Tensor] = []
         self._n_averaged = 0
 

@@ -3,7 +3,8 @@
 Nearly all spans are nothing, and it takes little to see that:
 
 - Spans of one width are pooled together, by a running maximum over the tokens.
-- What a width adds to the first layer is the same for all of its spans.
+- What a width adds to the first layer is the same for all of its spans, and what a
+  first or last token adds is the same for all spans that begin or end with it.
 - Only by how much a type is nearer than None counts. The norm of the projected span
   cancels out of that, so that the last layer folds into the prototypes.
 - Half precision is enough, on machines that compute in it.
@@ -67,6 +68,7 @@ class Sieve:
             by_token, by_width = first.weight[:, :n_tokens], first.weight[:, n_tokens:]
             self.first = by_token.to(self.dtype)
             self.width_biases = (embeddings @ by_width.T + first.bias).to(self.dtype)
+            self.edges = [layer.weight.to(self.dtype) for layer in self.network.edges]
             self.others = [
                 (layer.weight.to(self.dtype), layer.bias.to(self.dtype))
                 for layer in others
@@ -105,38 +107,35 @@ class Sieve:
 
     def _sift(self, vectors: Tensor, places: list[Tensor]) -> list[Tensor]:
         limits = [-SAFETY * error for error in self.rounding]
-        pooled, widths = self._pool(vectors, places)
-        spans = torch.stack([torch.cat(places), widths], dim=1).int()
-        found = zip(self._get_leads(pooled, widths), limits, strict=True)
-        return [spans[leads.amax(dim=1) > limit] for leads, limit in found]
-
-    def _pool(self, vectors: Tensor, places: list[Tensor]) -> tuple[Tensor, Tensor]:
-        """Pool the candidates of all widths, and tell how wide each is."""
-        counts = torch.tensor([len(starts) for starts in places])
-        widths = torch.arange(1, len(places) + 1).repeat_interleave(counts)
-        pooled = vectors.new_empty((len(widths), vectors.shape[1]))
-        parts = pooled.split(counts.tolist())
-        maxima = vectors
-        for i, (starts, part) in enumerate(zip(places, parts, strict=True)):
-            if i:
-                maxima = torch.maximum(maxima[:-1], vectors[i:])
-            torch.index_select(maxima, 0, starts, out=part)
-        return pooled, widths.to(self.device)
-
-    def _get_leads(self, pooled: Tensor, widths: Tensor) -> list[Tensor]:
-        """By how much each type of a generation is nearer to spans than None."""
-        blocks = [
-            self._get_leads_in_block(
-                pooled[i : i + BLOCK_SIZE], widths[i : i + BLOCK_SIZE]
-            )
-            for i in range(0, max(1, len(pooled)), BLOCK_SIZE)
+        starts, widths = flatten(places)
+        leads = self._get_leads(vectors, places)
+        spans = torch.stack([starts, widths], dim=1).int()
+        return [
+            spans[lead.amax(dim=1) > limit]
+            for lead, limit in zip(leads, limits, strict=True)
         ]
+
+    def _get_leads(self, vectors: Tensor, places: list[Tensor]) -> list[Tensor]:
+        """By how much each type of a generation is nearer to spans than None."""
+        pooled = self._pool(vectors, places)
+        starts, widths = flatten(places)
+        ends = (starts, starts + widths - 1)
+        # Tables whose rows are added up to what the first layer begins with.
+        terms = [(self.width_biases, widths - 1)]
+        for weight, tokens in zip(self.edges, ends, strict=False):
+            terms.append((F.linear(vectors, weight), tokens))
+        blocks = []
+        for i in range(0, max(1, len(pooled)), BLOCK_SIZE):
+            block = slice(i, i + BLOCK_SIZE)
+            biases = sum(table[rows[block]] for table, rows in terms)
+            blocks.append(self._get_leads_in_block(pooled[block], biases))
         return [torch.cat(parts)[: len(pooled)] for parts in zip(*blocks, strict=True)]
 
-    def _get_leads_in_block(self, pooled: Tensor, widths: Tensor) -> list[Tensor]:
+    def _get_leads_in_block(self, pooled: Tensor, biases: Tensor) -> list[Tensor]:
         filling = (0, 0, 0, BLOCK_SIZE - len(pooled))
-        biases = F.pad(self.width_biases[widths - 1], filling)
-        spans = torch.addmm(biases, F.pad(pooled, filling), self.first.T)
+        spans = torch.addmm(
+            F.pad(biases, filling), F.pad(pooled, filling), self.first.T
+        )
         for weight, bias in self.others:
             spans = F.linear(spans.relu_(), weight, bias)
         if self.folds:
@@ -145,18 +144,40 @@ class Sieve:
             spans = F.normalize(spans, dim=1)
         return [F.linear(spans, *contrast) for contrast in self.contrasts]
 
+    def _pool(self, vectors: Tensor, places: list[Tensor]) -> Tensor:
+        """Pool the candidates of all widths."""
+        counts = [len(starts) for starts in places]
+        pooled = vectors.new_empty((sum(counts), vectors.shape[1]))
+        maxima = vectors
+        for i, (starts, part) in enumerate(
+            zip(places, pooled.split(counts), strict=True)
+        ):
+            if i:
+                maxima = torch.maximum(maxima[:-1], vectors[i:])
+            torch.index_select(maxima, 0, starts, out=part)
+        return pooled
+
     def _measure_rounding(self, vectors: Tensor, places: list[Tensor]) -> None:
         """See how far off the leads of some spans of each width are."""
         self.network.eval()  # no dropout
         share = -(-SAMPLE_SIZE // len(places))
         samples = [starts[:: max(1, len(starts) // share)] for starts in places]
-        pooled, widths = self._pool(vectors.to(self.dtype), samples)
-        projected = self.network.project(
-            self.network.embed(vectors, torch.cat(samples), widths)
-        )
-        for i, leads in enumerate(self._get_leads(pooled, widths)):
+        projected = self.network.project(self.network.embed(vectors, *flatten(samples)))
+        found = self._get_leads(vectors.to(self.dtype), samples)
+        for i, leads in enumerate(found):
             distances, _ = self.network.measure(projected, self.rows_in_use[i])
             exact = distances[:, :1] - distances[:, 1:]
             errors = (exact - leads).abs()
             self.rounding[i] = max([self.rounding[i], *errors.amax(dim=1).tolist()])
         self.n_measured += len(projected)
+
+
+def flatten(places: list[Tensor]) -> tuple[Tensor, Tensor]:
+    """The first token of each candidate, and how wide it is.
+
+    places (List[Tensor]): The first tokens of the candidates of each width.
+    """
+    counts = torch.tensor([len(starts) for starts in places])
+    widths = torch.arange(1, len(places) + 1).repeat_interleave(counts)
+    starts = torch.cat(places)
+    return starts, widths.to(starts.device)
