@@ -107,9 +107,10 @@ class SpanPrototypeNetwork(nn.Module):
 
 def map_places(layer: nn.Module, tokens: Tensor, places: Tensor) -> Tensor:
     """Map the token at each of some places, none of them twice."""
+    # Unlike indexing, an embedding adds gradients up in the same order every time.
     if len(places) < len(tokens):
-        return layer(tokens[places])
-    return layer(tokens)[places]
+        return layer(F.embedding(places, tokens))
+    return F.embedding(places, layer(tokens))
 
 
 def pool_spans(tokens: Tensor, starts: Tensor, widths: Tensor) -> Tensor:
