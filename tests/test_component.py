@@ -128,6 +128,12 @@ def test_threshold_drops_what_is_less_likely(trained, references):
     kept = numpy.concatenate([d.spans["epnet_ner"].attrs["scores"] for d in docs])
     assert 0 < len(kept) < len(scores)
     assert kept.min() >= pipe.cfg["threshold"]
+    pipe.cfg["threshold"] = 0.0
+    docs = [trained(doc.text) for doc in references]
+    best = {d.text: max(d.spans["epnet_ner"].attrs["scores"]) for d in docs if d.ents}
+    doubtful = min(best, key=best.get)
+    pipe.cfg["threshold"] = float(numpy.nextafter(best[doubtful], numpy.float32(1)))
+    assert not trained(doubtful).ents
 
 
 def test_spans_key_can_be_chosen(trained, references):

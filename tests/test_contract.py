@@ -97,7 +97,7 @@ def test_types_join_leave_and_change_their_names(name, nlp, references):
     assert "DOG" in {e.label_ for e in twin("Rex barked at Otto .").ents}
     if name != "toy_ner":
         kept = {e.label_ for doc in twin.pipe(texts) for e in doc.ents}
-        assert kept & set(old)
+        assert kept >= {"PERSON", "PLACE"}
     pipe.rename_label("DOG", "HOUND")
     assert "HOUND" in pipe.labels
     labels = {label for eg in pipe.learned["support"] for *_, label in eg["ents"]}

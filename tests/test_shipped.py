@@ -1,6 +1,7 @@
 """What the product promises, with the source and the encoder that it ships."""
 
 import re
+from statistics import fmean
 
 import pytest
 import spacy
@@ -88,8 +89,16 @@ def test_five_examples_of_each_type_teach_a_new_domain(adapted, corpus):
     assert scores["ents_f"] > 0.6
 
 
-def test_the_demos_sentences_are_recognised(adapted, corpus):
-    assert evaluate(adapted, corpus / "sentences.spacy")["ents_f"] > 0.6
+def test_the_demos_sentences_are_recognised(small, corpus):
+    nlp = spacy.load(small)
+    dev = Corpus(corpus / "spaceflight-dev.spacy", nlp.vocab)
+    shown = list(spacy.training.Corpus(corpus / "sentences.spacy")(nlp))
+    scores = []
+    for seed in range(5):
+        chosen = sample_greedily(dev.mentions, 5, seed)
+        adapted = adapt(nlp, [dev.docs[i] for i in chosen]).nlp
+        scores.append(adapted.evaluate(shown)["ents_f"])
+    assert fmean(scores) > 0.7
 
 
 def test_adapting_takes_seconds_and_repeats_to_the_last_digit(small, support):
