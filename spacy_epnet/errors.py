@@ -158,6 +158,11 @@ class Errors(metaclass=ErrorsWithCodes):
         "There is no pipeline '{name}': no folder and no installed package is called "
         "so, and no source that comes with spacy-epnet. Those are: {names}."
     )
+    EP046 = (
+        "The encoder in '{encoder}' isn't the one that the pipeline was trained on: "
+        "its weights have other names or sizes, or have nothing to do with the "
+        "pipeline's, whose config.cfg says which it was."
+    )
 
 
 class CorpusError(ValueError):

@@ -224,6 +224,25 @@ def test_the_pack_command(packed, tiny_encoder, tmp_path):
     assert spacy.load(tmp_path / "trained").pipe_names == nlp.pipe_names
 
 
+@pytest.mark.parametrize("size", [16, 32])
+def test_nothing_is_packed_against_a_wrong_encoder(
+    packed, tiny_encoder, tmp_path, size
+):
+    from transformers import AutoConfig, AutoModel
+
+    nlp, _ = packed
+    other = shutil.copytree(tiny_encoder, tmp_path / "other")
+    config = AutoConfig.from_pretrained(other)
+    config.hidden_size = size
+    torch.manual_seed(1)
+    AutoModel.from_config(config).save_pretrained(other)
+    nlp.to_disk(tmp_path / "trained")
+    code, output = call("pack", tmp_path / "trained", other, tmp_path / "packed")
+    assert code == 1
+    assert "[EP046]" in output
+    assert not (tmp_path / "packed").exists()
+
+
 def test_only_pipelines_with_one_transformer_can_be_packed(tiny_encoder, tmp_path):
     nlp = spacy.blank("en")
     nlp.add_pipe("sentencizer")

@@ -19,6 +19,27 @@ LARGEST = 7
 OFFSET, BASE = 8, 16  # of the digits that whole numbers are written as
 
 
+def is_origin(before: Weights, after: Weights) -> bool:
+    """Whether weights can be what training has made of others.
+
+    They have the same names and sizes, and matrices that are nearer to the others than
+    to nothing: those of an encoder that has nothing to do with them are farther away.
+
+    before (Mapping[str, Tensor]): The weights of the encoder.
+    after (Mapping[str, Tensor]): The weights that it may have become.
+    RETURNS (bool): Whether they can be.
+    """
+    if [(n, w.shape) for n, w in before.items()] != [
+        (n, w.shape) for n, w in after.items()
+    ]:
+        return False
+    matrices = [
+        (w.float(), before[n].float()) for n, w in after.items() if w.dim() == 2
+    ]
+    distance = sum(float((new - old).square().sum()) for new, old in matrices)
+    return distance < sum(float(new.square().sum()) for new, _ in matrices)
+
+
 def find_changes(before: Weights, after: Weights) -> dict[str, Tensor]:
     """Find what is different.
 

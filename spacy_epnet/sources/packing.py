@@ -41,17 +41,19 @@ def pack_source(nlp: Language, encoder: Path, output: Path) -> Manifest:
     """
     from safetensors.torch import save_file
 
-    from .changes import find_changes
+    from .changes import find_changes, is_origin
 
     config = name_encoder(nlp.config, encoder.name)
-    network = get_network(nlp)
+    after = get_network(nlp).state_dict()
     blank = build_blank(config, encoder)
+    before = get_network(blank).state_dict()
+    if not is_origin(before, after):
+        raise ValueError(Errors.EP046.format(encoder=encoder))
     with write_whole(output, may_replace=is_packed) as folder:
         folder.mkdir()
         config.to_disk(folder / CONFIG)
         srsly.write_json(folder / META, nlp.meta)
-        changes = find_changes(get_network(blank).state_dict(), network.state_dict())
-        save_file(changes, folder / CHANGES)
+        save_file(find_changes(before, after), folder / CHANGES)
         for name, pipe in iter_others(nlp):
             pipe.to_disk(folder / name, exclude=["vocab"])
         files = sorted(path for path in folder.rglob("*") if path.is_file())
