@@ -4,7 +4,8 @@
 
 Each TARGET is a folder with dev.spacy and test.spacy. Sources are trained for few
 steps, one from all corpora and one without each of them, and adapted to the targets.
-What is done already isn't done again, so that it can be interrupted at any time.
+What is done already isn't done again, so that it can be interrupted at any time, and
+several processes can share the work, each with some of the rows.
 """
 
 import json
@@ -32,14 +33,18 @@ def main(
     config: Path = Path("configs/mixed.cfg"),
     steps: int = 800,
     supports: int = 3,
+    row: Annotated[
+        list[str] | None, typer.Option(help="What to leave out. All by default")
+    ] = None,
     output: Annotated[Path, typer.Option(help="Folder")] = Path("training/left-out"),
 ) -> None:
     """Train and measure a source without each corpus, and show the differences."""
     splits = [t / f"{name}.spacy" for t in targets for name in ("dev", "test")]
+    rows = list_rows(load_config(config))
     found = {}
-    for row, left_out in list_rows(load_config(config)).items():
-        folder = output / row
-        train(config, folder, left_out, steps)
+    for name in row or rows:
+        folder = output / name
+        train(config, folder, rows[name], steps)
         benchmark = Benchmark(
             spacy.load(folder / "model-last"),
             make_targets(splits),
@@ -47,7 +52,8 @@ def main(
             SHOTS,
             [*range(supports)],
         )
-        found[row] = average(run(benchmark, folder / "results.json").runs)
+        found[name] = average(run(benchmark, folder / "results.json").runs)
+    if ALL in found:
         print(make_table(found))
 
 

@@ -163,6 +163,10 @@ class Errors(metaclass=ErrorsWithCodes):
         "its weights have other names or sizes, or have nothing to do with the "
         "pipeline's, whose config.cfg says which it was."
     )
+    EP047 = (
+        "The results in '{path}' are of another '{target}' than those before: its dev "
+        "or test corpus differs, so that they can't be compared."
+    )
 
 
 class CorpusError(ValueError):

@@ -5,17 +5,22 @@ import re
 import pytest
 import srsly
 
-from spacy_epnet.evaluation.results import Results, to_markdown
+from spacy_epnet.evaluation.comparison import read_comparison
+from spacy_epnet.evaluation.results import to_markdown
 from spacy_epnet.recognizers.epnet.component import EPNetRecognizer
 from spacy_epnet.recognizers.settings import make_adapt_config, read_profiles
-from spacy_epnet.sources.catalog import PACKED
+from spacy_epnet.sources.catalog import PACKED, list_sources
 from spacy_epnet.sources.packing import read_manifest
 
 from .conftest import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf8")
 ADAPTING = (ROOT / "docs" / "adapting.md").read_text(encoding="utf8")
-RESULTS = ["benchmark.json", "benchmark-small.json"]
+RESULTS = {
+    "small": ROOT / "docs" / "benchmark-small.json",
+    "base": ROOT / "docs" / "benchmark-base.json",
+    "Few-NERD only": ROOT / "docs" / "benchmark.json",
+}
 PROFILES = read_profiles(EPNetRecognizer.profiles)
 
 
@@ -32,21 +37,21 @@ def test_settings_are_documented_with_their_values():
         assert row in ADAPTING
 
 
-@pytest.mark.parametrize("page", RESULTS)
-def test_results_in_the_readme_are_those_of_the_benchmark(page):
-    path = ROOT / "docs" / page
-    results = Results(path, srsly.read_json(path)["benchmark"])
-    assert to_markdown(*results.get_overview()) in README
+def test_results_in_the_readme_are_those_of_the_benchmarks():
+    assert to_markdown(*read_comparison(RESULTS).get_table()) in README
+    files = " ".join(f"{name}=docs/{path.name}" for name, path in RESULTS.items())
+    assert f"epnet compare {files}" in README.replace('"', "")
 
 
-def test_results_of_small_were_made_with_the_weights_that_are_shipped():
-    measured = srsly.read_json(ROOT / "docs" / "benchmark-small.json")["benchmark"]
-    assert measured["source_sha256"] == read_manifest(PACKED / "small").pipeline
+@pytest.mark.parametrize("name", list_sources())
+def test_results_of_sources_were_made_with_the_weights_that_are_shipped(name):
+    measured = srsly.read_json(RESULTS[name])["benchmark"]
+    assert measured["source_sha256"] == read_manifest(PACKED / name).pipeline
 
 
-@pytest.mark.parametrize("page", RESULTS)
-def test_results_were_made_with_the_profiles_that_are_shipped(page):
-    measured = srsly.read_json(ROOT / "docs" / page)["benchmark"]["profiles"]
+@pytest.mark.parametrize("name", RESULTS)
+def test_results_were_made_with_the_profiles_that_are_shipped(name):
+    measured = srsly.read_json(RESULTS[name])["benchmark"]["profiles"]
     assert "default" in measured
     for name in measured:
         for kind, shots in (("one_shot", 1), ("several_shots", 5)):

@@ -1,0 +1,62 @@
+from pathlib import Path
+from typing import Annotated
+
+import srsly
+import typer
+from wasabi import msg
+
+from ..corpora.files import check_places, write_whole
+from ..errors import Errors
+from ._app import epnet_cli
+
+
+@epnet_cli.command("compare")
+def compare_cli(
+    results: Annotated[
+        list[str],
+        typer.Argument(
+            help="NAME=FILE for each system: what spacy epnet benchmark has written. "
+            "The others are compared with the first"
+        ),
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="JSON file for the figures"),
+    ] = None,
+) -> None:
+    """
+    Show the results of several benchmarks on the same corpora in one table, as
+    Markdown. The last column is the mean difference to the first system over all
+    support sets, and the probability that chance alone gives one as large.
+
+    Example: spacy epnet compare small=small.json base=base.json
+    """
+    from ..evaluation.comparison import read_comparison
+    from ..evaluation.results import to_markdown
+
+    try:
+        files = dict(map(read_name, results))
+        if output is not None:
+            check_places([output], list(files.values()))
+        comparison = read_comparison(files)
+        if output is not None:
+            with write_whole(output) as path:
+                srsly.write_json(path, comparison.to_dict())
+    except (ValueError, OSError) as err:
+        msg.fail("Can't compare", str(err), exits=1)
+    print(to_markdown(*comparison.get_table()))
+    if output is not None:
+        msg.good("Wrote the figures", str(output))
+
+
+def read_name(value: str) -> tuple[str, Path]:
+    """Read a name and a file. A file alone is called after itself."""
+    name, found, path = value.partition("=")
+    if not found:
+        return Path(value).stem, Path(value)
+    if not name or not path:
+        expected = "NAME=FILE, such as small=results.json"
+        raise ValueError(
+            Errors.EP009.format(setting="results", value=value, expected=expected)
+        )
+    return name, Path(path)

@@ -1,0 +1,110 @@
+"""Several benchmarks side by side."""
+
+from itertools import product
+
+import pytest
+import srsly
+from typer.testing import CliRunner
+
+from spacy_epnet.cli import epnet_cli
+from spacy_epnet.evaluation.comparison import get_p_value, read_comparison
+
+A = {"name": "a", "dev_sha256": "1", "test_sha256": "2"}
+B = {"name": "b", "dev_sha256": "3", "test_sha256": "4"}
+
+
+def write(path, scores, *, targets=(A, B), profiles=("default",)):
+    """Write results, F1 by profile, target, shots and support set."""
+    runs = {}
+    for (profile, target, shots), values in scores.items():
+        for support, f in enumerate(values):
+            run = {"target": target, "profile": profile, "shots": shots}
+            result = {"failed": "no"} if f is None else {"f": f}
+            key = f"{target}/{profile}/{shots}/{support}"
+            runs[key] = {**run, "support": support, **result}
+    header = {"targets": list(targets), "profiles": {name: {} for name in profiles}}
+    srsly.write_json(path, {"benchmark": header, "runs": runs})
+    return path
+
+
+@pytest.fixture
+def files(tmp_path):
+    first = {("default", "a", 1): [10, 20, 30], ("default", "b", 1): [40, 50, 60]}
+    other = {("default", "a", 1): [12, 21, None], ("default", "b", 1): [43, 54, 65]}
+    other["default", "b", 5] = [70, 80, 90]
+    return {
+        "first": write(tmp_path / "first.json", first),
+        "other": write(tmp_path / "other.json", other),
+    }
+
+
+def call(*args):
+    result = CliRunner().invoke(epnet_cli, ["compare", *map(str, args)])
+    return result.exit_code, " ".join(result.output.split())
+
+
+def test_systems_are_compared_on_the_support_sets_that_both_have(files):
+    header, rows = read_comparison(files).get_table()
+    assert header == ["", "shots", "a", "b", "average", "difference"]
+    assert rows == [
+        ["first", "1", "20.0 ± 8.2", "50.0 ± 8.2", "35.0", ""],
+        ["other", "1", "16.5 ± 4.5", "54.0 ± 9.0", "35.2", "+3.0 (p 0.062)"],
+        ["other", "5", "", "80.0 ± 8.2", "", ""],
+    ]
+    one_shot = read_comparison(files).to_dict()["systems"][:2]
+    assert [system["name"] for system in one_shot] == ["first", "other"]
+    assert one_shot[1]["difference"] == pytest.approx(3.0)
+    assert one_shot[1]["f"]["a"]["mean"] == pytest.approx(16.5)
+
+
+def test_profiles_are_systems_of_their_own(tmp_path):
+    scores = {("paper", "a", 1): [10], ("default", "a", 1): [20]}
+    path = write(
+        tmp_path / "both.json", scores, targets=[A], profiles=["paper", "default"]
+    )
+    _, rows = read_comparison({"x": path}).get_table()
+    assert [row[0] for row in rows] == ["x, paper", "x, default"]
+
+
+def test_a_difference_is_as_probable_as_signs_chosen_at_random():
+    values = [1.0, -0.5, 2.0, 0.3]
+    sums = [
+        abs(sum(s * v for s, v in zip(signs, values, strict=True)))
+        for signs in product((1, -1), repeat=4)
+    ]
+    expected = sum(value >= sum(values) - 1e-9 for value in sums) / len(sums)
+    assert get_p_value(values) == pytest.approx(expected)
+    assert get_p_value([0.0, 0.0]) == 1.0
+    assert get_p_value([1.0, 1.0]) == 0.5
+    assert get_p_value([1.0] * 30) < 0.001
+    assert get_p_value([1.0, -1.0] * 15) == pytest.approx(1.0)
+    assert get_p_value([0.4, -0.2, 0.5, -0.5, 0.1] * 6) > 0.1
+
+
+def test_the_command_prints_markdown_and_writes_json(files, tmp_path):
+    pairs = [f"{name}={path}" for name, path in files.items()]
+    code, output = call(*pairs, "--output", tmp_path / "table.json")
+    assert code == 0, output
+    assert "| first | 1 | 20.0 ± 8.2 | 50.0 ± 8.2 | 35.0 | |" in output
+    assert srsly.read_json(tmp_path / "table.json")["targets"] == ["a", "b"]
+    code, output = call(files["first"])
+    assert (code, "| first | 1 |" in output) == (0, True)
+
+
+def test_what_cannot_be_compared_is_refused(files, tmp_path):
+    strange = {**A, "test_sha256": "5"}
+    scores = {("default", "a", 1): [1]}
+    other = write(tmp_path / "strange.json", scores, targets=[strange])
+    code, output = call(files["first"], other)
+    assert (code, "[EP047]" in output, "'a'" in output) == (1, True, True)
+    for content in ("[]", "{", '{"benchmark": {}, "runs": {}}'):
+        (tmp_path / "foreign.json").write_text(content, encoding="utf8")
+        code, output = call(tmp_path / "foreign.json")
+        assert (code, "[EP027]" in output) == (1, True)
+    code, output = call(f"={files['first']}")
+    assert (code, "[EP009]" in output) == (1, True)
+    code, output = call(tmp_path / "missing.json")
+    assert code == 1
+    code, output = call(files["first"], "--output", files["first"])
+    assert code == 1
+    assert srsly.read_json(files["first"])["runs"]
