@@ -74,6 +74,7 @@ def train(config: Path, folder: Path, left_out: list[str], steps: int) -> None:
     settings = {
         "--output": str(folder),
         "--mixture.without": json.dumps(left_out),
+        "--corpora.dev.limit": "10",  # how well it knows its own types isn't asked
         "--training.max_steps": str(steps),
         "--training.eval_frequency": str(steps),
         "--training.optimizer.learn_rate.total_steps": str(steps),

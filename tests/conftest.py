@@ -17,6 +17,7 @@ CONFIGS = {
     "epnet_ner": SOURCE_CONFIG,
     "protonet_ner": ROOT / "configs" / "protonet.cfg",
     "nnshot_ner": ROOT / "configs" / "nnshot.cfg",
+    "structshot_ner": ROOT / "configs" / "structshot.cfg",
 }
 
 PEOPLE = ["Ada", "Grace Hopper", "Alan Turing", "Mary Ann Evans", "Otto"]

@@ -47,6 +47,7 @@ def test_every_kind_is_registered():
         "epnet_ner",
         "nnshot_ner",
         "protonet_ner",
+        "structshot_ner",
         "spacy-epnet.Adam.v1",
         "spacy-epnet.ConsoleLogger.v1",
         "spacy-epnet.EPNet.v1",

@@ -173,8 +173,10 @@ def test_runs_of_one_type_are_entities_inside_a_sentence():
     columns = [1, 1, 0, 2, 2, 1, 1, 1, 1]
     probabilities = numpy.full((9, 3), 0.1)
     probabilities[range(9), columns] = [0.9, 0.7, 0.8, 0.6, 0.6, 0.8, 0.8, 0.8, 0.5]
-    layout = get_layout(docs, ops=OPS)
-    found = decode_runs(probabilities, layout, ["P", "L"], threshold=0.0, ops=OPS)
+    chosen, layout = numpy.asarray(columns), get_layout(docs, ops=OPS)
+    found = decode_runs(
+        probabilities, chosen, layout, ["P", "L"], threshold=0.0, ops=OPS
+    )
     assert [p[:3] for p in found] == [
         (0, 2, "P"),
         (3, 4, "L"),  # without the line break
@@ -183,7 +185,9 @@ def test_runs_of_one_type_are_entities_inside_a_sentence():
         (8, 9, "P"),  # of another doc
     ]
     assert found[0].score == pytest.approx(0.8)
-    some = decode_runs(probabilities, layout, ["P", "L"], threshold=0.7, ops=OPS)
+    some = decode_runs(
+        probabilities, chosen, layout, ["P", "L"], threshold=0.7, ops=OPS
+    )
     assert [p.start for p in some] == [0, 5, 6]
 
 

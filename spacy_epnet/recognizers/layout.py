@@ -45,6 +45,16 @@ def get_layout(docs: list[Doc], *, ops: Ops) -> Layout:
     return Layout(xp.asarray(segments), xp.asarray(attrs[:, 1] == 0))
 
 
+def find_begins(segments: Any) -> Any:
+    """(T,) Whether a token is the first of its segment.
+
+    segments (numpy.ndarray): (T,) The segment of each token.
+    """
+    begins = numpy.ones(len(segments), dtype=bool)
+    begins[1:] = segments[1:] != segments[:-1]
+    return begins
+
+
 def iter_windows(
     length: int, max_width: int, max_starts: int
 ) -> Iterator[tuple[slice, int]]:

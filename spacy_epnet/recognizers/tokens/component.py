@@ -5,7 +5,7 @@ vectors are trained.
 """
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import Field
 from spacy.tokens import Doc, Span
@@ -15,7 +15,7 @@ from ...types import Points, Spans, TokenVectors
 from ..annotation import Prediction, deal_to_docs
 from ..base import FewShotRecognizer
 from ..gold import Gold
-from ..layout import get_layout, iter_windows
+from ..layout import Layout, get_layout, iter_windows
 from ..learning import Learning, Lesson
 from ..settings import ComponentSettings
 from .decoding import decode_runs
@@ -41,7 +41,7 @@ class TokenSettings(ComponentSettings):
 class TokenRecognizer(FewShotRecognizer):
     """Recognises entities as runs of tokens of one type."""
 
-    settings_type = TokenSettings
+    settings_type: ClassVar[type[ComponentSettings]] = TokenSettings
 
     def __init__(self, *args: Any, **kwargs: Any):
         """Initialize the recogniser. See the factories for the settings."""
@@ -68,6 +68,12 @@ class TokenRecognizer(FewShotRecognizer):
         self, tokens: TokenVectors, columns: Any, docs: list[Doc]
     ) -> tuple[float, TokenVectors]:
         """Find the loss of a batch, and its gradient with respect to the tokens."""
+
+    # What each may add to
+
+    def choose_columns(self, probabilities: Any, layout: Layout) -> Any:
+        """(T,) The column that each token takes, from how probable each is."""
+        return probabilities.argmax(axis=1)
 
     # The memory
 
@@ -133,9 +139,12 @@ class TokenRecognizer(FewShotRecognizer):
         if not len(tokens):
             return [[] for _ in docs]
         ops = self.model.ops
+        layout = get_layout(docs, ops=ops)
+        probabilities = self._get_probabilities(tokens)
         predictions = decode_runs(
-            self._get_probabilities(tokens),
-            get_layout(docs, ops=ops),
+            probabilities,
+            self.choose_columns(probabilities, layout),
+            layout,
             list(self.labels),
             threshold=self.cfg["threshold"],
             ops=ops,

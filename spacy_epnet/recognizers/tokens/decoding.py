@@ -6,11 +6,12 @@ import numpy
 from thinc.api import Ops
 
 from ..annotation import Prediction
-from ..layout import Layout
+from ..layout import Layout, find_begins
 
 
 def decode_runs(
     probabilities: Any,
+    chosen: Any,
     layout: Layout,
     labels: list[str],
     *,
@@ -21,6 +22,7 @@ def decode_runs(
 
     probabilities (Floats2d): (T, columns) How probable each type is for each token,
         None's first.
+    chosen (Ints1d): (T,) The column that each token takes.
     layout (Layout): Where entities may lie.
     labels (List[str]): The type of each column, from the second.
     threshold (float): Least probability of an entity's type.
@@ -30,9 +32,9 @@ def decode_runs(
     """
     likely = ops.to_numpy(probabilities)
     segments, edges = ops.to_numpy(layout.segments), ops.to_numpy(layout.edges)
-    columns = likely.argmax(axis=1)
-    begins = numpy.ones(len(columns), dtype=bool)
-    begins[1:] = (columns[1:] != columns[:-1]) | (segments[1:] != segments[:-1])
+    columns = ops.to_numpy(chosen)
+    begins = find_begins(segments)
+    begins[1:] |= columns[1:] != columns[:-1]
     starts = numpy.flatnonzero(begins)
     ends = numpy.append(starts[1:], len(columns))
     predictions = []

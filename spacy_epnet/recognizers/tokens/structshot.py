@@ -1,0 +1,88 @@
+"""StructShot: NNShot that minds which type follows which (Yang and Katiyar, 2020)."""
+
+from collections.abc import Callable
+from typing import Literal
+
+from spacy.language import Language
+from spacy.tokens import Doc
+from thinc.api import Config, Model
+
+from ...types import TokenVectors
+from ..factories import SCORE_WEIGHTS, WRITES
+from .dependent import DependentRecognizer
+from .nnshot import NNShotRecognizer
+
+DEFAULT_CONFIG = """
+[structshot_ner]
+memory_size = 100
+transfer = "even"
+temperature = 0.01
+threshold = 0.0
+overwrite_ents = false
+spans_key = null
+scorer = {"@scorers": "spacy.ner_scorer.v1"}
+
+[structshot_ner.model]
+@architectures = "spacy-epnet.TokenClassifier.v1"
+
+[structshot_ner.model.tok2vec]
+@architectures = "spacy-transformers.TransformerListener.v1"
+grad_factor = 1.0
+upstream = "*"
+pooling = {"@layers": "reduce_mean.v1"}
+"""
+
+
+@Language.factory(
+    "structshot_ner",
+    assigns=WRITES,
+    default_config=Config().from_str(DEFAULT_CONFIG)["structshot_ner"],
+    default_score_weights=SCORE_WEIGHTS,
+)
+def make_structshot_ner(
+    nlp: Language,
+    name: str,
+    model: Model[list[Doc], TokenVectors],
+    memory_size: int,
+    transfer: Literal["copy", "even"],
+    temperature: float,
+    threshold: float,
+    overwrite_ents: bool,
+    spans_key: str | None,
+    scorer: Callable | None,
+):
+    """Construct a nearest-neighbour recogniser that chooses the types of all tokens of
+    a sentence together. Which type follows which is learned of the source's types, and
+    shared evenly among those that it is adapted to.
+
+    model (Model[List[Doc], TokenVectors]): The model, see
+        `spacy-epnet.TokenClassifier.v1`.
+    memory_size (int): Tokens of each type that are remembered from a training.
+    transfer (str): How transitions between types are handed to others: each is a "copy"
+        of its abstract one, or those that have the same one share it evenly ("even").
+    temperature (float): Power of the transitions. The smaller, the less they count.
+    threshold (float): Least probability of a predicted entity's type.
+    overwrite_ents (bool): Whether predictions replace entities that are in
+        `doc.ents` already and overlap them. Otherwise those stay.
+    spans_key (Optional[str]): Key of `doc.spans` for all predictions and their
+        probabilities. The component's name by default.
+    scorer (Optional[Callable]): The scoring method.
+    """
+    pipe = StructShotRecognizer(
+        nlp.vocab,
+        model,
+        name,
+        scorer=scorer,
+        memory_size=memory_size,
+        transfer=transfer,
+        temperature=temperature,
+        threshold=threshold,
+        overwrite_ents=overwrite_ents,
+        spans_key=spans_key,
+    )
+    pipe.cfg.follow(nlp, name)
+    return pipe
+
+
+class StructShotRecognizer(DependentRecognizer, NNShotRecognizer):
+    """Pipeline component for few-shot named entity recognition with StructShot."""
