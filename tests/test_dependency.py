@@ -8,6 +8,7 @@ import spacy
 from spacy.training import Example
 
 from spacy_epnet import adapt
+from spacy_epnet.recognizers.gold import UNKNOWN
 from spacy_epnet.recognizers.layout import get_layout
 from spacy_epnet.recognizers.tokens.dependency import (
     count_transitions,
@@ -16,7 +17,6 @@ from spacy_epnet.recognizers.tokens.dependency import (
     to_probabilities,
     transfer_transitions,
 )
-from spacy_epnet.recognizers.tokens.memory import UNKNOWN
 
 from .conftest import SMALL_TOK2VEC
 

@@ -7,18 +7,17 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from thinc.api import NumpyOps
 
-from spacy_epnet.recognizers.gold import read_gold
+from spacy_epnet.recognizers.gold import UNKNOWN, read_gold
 from spacy_epnet.recognizers.layout import get_layout
-from spacy_epnet.recognizers.tokens.decoding import decode_runs
-from spacy_epnet.recognizers.tokens.distances import (
+from spacy_epnet.recognizers.means import (
+    get_episode_loss,
     get_means,
-    get_nearest_by_column,
     get_square_distances,
-    normalize,
 )
-from spacy_epnet.recognizers.tokens.memory import UNKNOWN, TokenMemory, tag_tokens
+from spacy_epnet.recognizers.tokens.decoding import decode_runs
+from spacy_epnet.recognizers.tokens.distances import get_nearest_by_column, normalize
+from spacy_epnet.recognizers.tokens.memory import TokenMemory, tag_tokens
 from spacy_epnet.recognizers.tokens.nnshot import get_token_loss
-from spacy_epnet.recognizers.tokens.protonet import get_episode_loss
 
 from .conftest import SMALL_TOK2VEC
 

@@ -16,6 +16,7 @@ from ..errors import Errors, Warnings
 from ..types import Bools1d, Ints1d
 
 MISSING = 0  # ENT_IOB of a token that nobody has annotated
+UNKNOWN = -1  # number of a type that is neither known nor None
 
 
 class Gold(NamedTuple):

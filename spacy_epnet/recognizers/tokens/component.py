@@ -14,12 +14,12 @@ from thinc.types import Floats2d
 from ...types import Points, Spans, TokenVectors
 from ..annotation import Prediction, deal_to_docs
 from ..base import FewShotRecognizer
-from ..gold import Gold
+from ..gold import UNKNOWN, Gold
 from ..layout import Layout, get_layout, iter_windows
 from ..learning import Learning, Lesson
 from ..settings import ComponentSettings
 from .decoding import decode_runs
-from .memory import UNKNOWN, TokenMemory, tag_tokens
+from .memory import TokenMemory, tag_tokens
 from .model import get_memory, set_memory
 
 # Tokens that are compared with the memory at a time.

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy
 
 from ...errors import Errors
-from .memory import UNKNOWN
+from ..gold import UNKNOWN
 
 BEGIN, NONE, TYPE = range(3)  # rows of an abstract table
 TO_NONE, TO_SAME, TO_OTHER = range(3)  # its columns

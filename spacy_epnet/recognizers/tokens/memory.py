@@ -11,10 +11,7 @@ import numpy
 from thinc.api import get_array_module
 
 from ...types import Ints1d, TokenVectors
-from ..gold import Gold
-
-# Column of a token that is of no known type and not None either.
-UNKNOWN = -1
+from ..gold import UNKNOWN, Gold
 
 
 class TokenMemory(NamedTuple):

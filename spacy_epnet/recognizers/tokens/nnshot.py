@@ -10,10 +10,11 @@ from thinc.types import Floats2d
 
 from ...types import TokenVectors
 from ..factories import SCORE_WEIGHTS, WRITES
+from ..gold import UNKNOWN
+from ..means import get_cross_entropy, get_square_distances
 from .component import TokenRecognizer
-from .distances import get_nearest_by_column, get_square_distances, normalize
-from .losses import get_cross_entropy
-from .memory import UNKNOWN, TokenMemory
+from .distances import get_nearest_by_column, normalize
+from .memory import TokenMemory
 from .model import set_classes
 
 DEFAULT_CONFIG = """

@@ -6,15 +6,14 @@ from typing import Any
 import numpy
 from spacy.language import Language
 from spacy.tokens import Doc
-from thinc.api import Config, Model, get_array_module
+from thinc.api import Config, Model
 from thinc.types import Floats2d
 
 from ...types import TokenVectors
 from ..factories import SCORE_WEIGHTS, WRITES
+from ..means import get_halves_loss, get_means, get_square_distances
 from .component import TokenRecognizer
-from .distances import get_means, get_membership, get_square_distances
-from .losses import get_cross_entropy
-from .memory import UNKNOWN, TokenMemory
+from .memory import TokenMemory
 
 DEFAULT_CONFIG = """
 [protonet_ner]
@@ -98,50 +97,6 @@ class ProtoNetRecognizer(TokenRecognizer):
     def train(
         self, tokens: TokenVectors, columns: Any, docs: list[Doc]
     ) -> tuple[float, TokenVectors]:
-        """Let one half of the docs be the support set of the other, and the other way
-        round. See the base.
-        """
-        xp: Any = self.model.ops.xp
-        order = xp.random.permutation(len(docs))
-        lengths = numpy.asarray([len(doc) for doc in docs])
-        is_first = xp.repeat(order < len(docs) / 2, lengths)
-        total, d_total = 0.0, xp.zeros_like(tokens)
-        for is_support in (is_first, ~is_first):
-            loss, d_tokens = get_episode_loss(tokens, columns, is_support)
-            total += loss / 2
-            d_total += d_tokens / 2
-        return total, d_total
-
-
-def get_episode_loss(
-    tokens: Any, columns: Any, is_support: Any
-) -> tuple[float, TokenVectors]:
-    """Cross-entropy of tokens whose logits are negative squared distances to the means
-    of the support set's types.
-
-    tokens (TokenVectors): The batch.
-    columns (Ints1d): The type of each token.
-    is_support (Bools1d): Which tokens are the support set. Of the others, those are
-        classified whose type is in it.
-    RETURNS (Tuple[float, TokenVectors]): The mean loss, and its gradient with respect
-        to the tokens. Both are zero if there is nothing to classify.
-    """
-    xp: Any = get_array_module(tokens)
-    support = is_support & (columns != UNKNOWN)
-    types = xp.unique(columns[support])
-    query = ~is_support & xp.isin(columns, types)
-    gradient = xp.zeros_like(tokens)
-    if not query.any():
-        return 0.0, gradient
-    membership: Any = get_membership(
-        xp.searchsorted(types, columns[support]), len(types), like=tokens
-    )
-    means, points = membership @ tokens[support], tokens[query]
-    targets = xp.searchsorted(types, columns[query])
-    distances: Any = get_square_distances(points, means)
-    loss, d_logits = get_cross_entropy(-distances, targets)
-    # Each logit is -(x - m)², so that x gets -2 (x - m) of it, and m the opposite.
-    d_points, d_means = d_logits.sum(axis=1)[:, None], d_logits.sum(axis=0)[:, None]
-    gradient[query] = 2 * (d_logits @ means - d_points * points)
-    gradient[support] = membership.T @ (2 * (d_logits.T @ points - d_means * means))
-    return loss, gradient
+        """Let one half of the docs be the support set of the other. See the base."""
+        numbers = numpy.repeat(numpy.arange(len(docs)), [len(doc) for doc in docs])
+        return get_halves_loss(tokens, columns, self.model.ops.asarray(numbers))
