@@ -22,7 +22,7 @@ from spacy.util import load_config
 from spacy_epnet.evaluation.benchmark import Benchmark, Profile, make_targets
 from spacy_epnet.evaluation.results import to_markdown
 
-from .benchmarking import run
+from .benchmarking import choose_rows, run
 
 ALL = "nothing"
 SHOTS = [1, 5]
@@ -34,7 +34,11 @@ def main(
     steps: int = 800,
     supports: int = 3,
     row: Annotated[
-        list[str] | None, typer.Option(help="What to leave out. All by default")
+        list[str] | None,
+        typer.Option(
+            help="Corpus to leave out, or 'nothing'. By default each of them in turn, "
+            "which shows the table, too"
+        ),
     ] = None,
     output: Annotated[Path, typer.Option(help="Folder")] = Path("training/left-out"),
 ) -> None:
@@ -42,7 +46,7 @@ def main(
     splits = [t / f"{name}.spacy" for t in targets for name in ("dev", "test")]
     rows = list_rows(load_config(config))
     found = {}
-    for name in row or rows:
+    for name in choose_rows(row, rows):
         folder = output / name
         train(config, folder, rows[name], steps)
         benchmark = Benchmark(
@@ -88,6 +92,8 @@ def average(runs: dict[str, dict[str, Any]]) -> dict[tuple[str, int], float]:
     """The mean F1 of each target and number of shots."""
     cases: dict[tuple[str, int], list[float]] = {}
     for result in runs.values():
+        if "failed" in result:
+            continue
         case = (result["target"], result["shots"])
         cases.setdefault(case, []).append(result["f"])
     return {case: fmean(values) for case, values in cases.items()}

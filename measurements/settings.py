@@ -20,7 +20,7 @@ import typer
 from spacy_epnet.evaluation.benchmark import Benchmark, Profile, make_targets
 from spacy_epnet.evaluation.results import to_markdown
 
-from .benchmarking import run
+from .benchmarking import choose_rows, run
 
 RANDOM = {"@misc": "spacy-epnet.random_assignment.v1"}
 NEAR = {"@misc": "spacy-epnet.prefer_near.v1"}
@@ -56,10 +56,8 @@ def measure(
     row: Annotated[list[str] | None, typer.Option(help="All by default")] = None,
 ) -> None:
     """Measure rows on each task. What is in the file already isn't measured again."""
-    unknown = set(row or ()) - set(ROWS)
-    if unknown:
-        raise typer.BadParameter(f"{unknown.pop()!r} isn't one of: {', '.join(ROWS)}")
-    profiles = {name: Profile("default", ROWS[name]) for name in row or ROWS}
+    chosen = choose_rows(row, ROWS)
+    profiles = {name: Profile("default", ROWS[name]) for name in chosen}
     numbers = [int(number) for number in shots.split(",")]
     splits = [
         task / f"{split}.spacy"

@@ -167,6 +167,11 @@ class Errors(metaclass=ErrorsWithCodes):
         "The results in '{path}' are of another '{target}' than those before: its dev "
         "or test corpus differs, so that they can't be compared."
     )
+    EP048 = "'{path}' has no results of `spacy epnet benchmark`, or none yet."
+    EP049 = (
+        "The results in '{path}' would be called '{name}', like others before. Give "
+        "each file a name of its own: NAME={path}"
+    )
 
 
 class CorpusError(ValueError):

@@ -13,12 +13,13 @@ A = {"name": "a", "dev_sha256": "1", "test_sha256": "2"}
 B = {"name": "b", "dev_sha256": "3", "test_sha256": "4"}
 
 
-def write(path, scores, *, targets=(A, B), profiles=("default",)):
+def write(path, scores, *, targets=(A, B), profiles=("default",), extra=()):
     """Write results, F1 by profile, target, shots and support set."""
     runs = {}
     for (profile, target, shots), values in scores.items():
         for support, f in enumerate(values):
             run = {"target": target, "profile": profile, "shots": shots}
+            run["sentences"] = [support, *extra]
             result = {"failed": "no"} if f is None else {"f": f}
             key = f"{target}/{profile}/{shots}/{support}"
             runs[key] = {**run, "support": support, **result}
@@ -31,11 +32,13 @@ def write(path, scores, *, targets=(A, B), profiles=("default",)):
 def files(tmp_path):
     first = {("default", "a", 1): [10, 20, 30], ("default", "b", 1): [40, 50, 60]}
     other = {("default", "a", 1): [12, 21, None], ("default", "b", 1): [43, 54, 65]}
-    other["default", "b", 5] = [70, 80, 90]
-    return {
-        "first": write(tmp_path / "first.json", first),
-        "other": write(tmp_path / "other.json", other),
-    }
+    other["default", "b", 5] = [None, None, None]
+    other["default", "c", 1] = [99]
+    strange = {"name": "c", "dev_sha256": "7", "test_sha256": "8"}
+    return [
+        ("first", write(tmp_path / "first.json", first)),
+        ("other", write(tmp_path / "other.json", other, targets=(strange, A, B))),
+    ]
 
 
 def call(*args):
@@ -45,16 +48,33 @@ def call(*args):
 
 def test_systems_are_compared_on_the_support_sets_that_both_have(files):
     header, rows = read_comparison(files).get_table()
-    assert header == ["", "shots", "a", "b", "average", "difference"]
+    assert header == ["system", "shots", "a", "b", "c", "average", "difference"]
     assert rows == [
-        ["first", "1", "20.0 ± 8.2", "50.0 ± 8.2", "35.0", ""],
-        ["other", "1", "16.5 ± 4.5", "54.0 ± 9.0", "35.2", "+3.0 (p 0.062)"],
-        ["other", "5", "", "80.0 ± 8.2", "", ""],
+        ["first", "1", "20.0 ± 8.2", "50.0 ± 8.2", "", "35.0", ""],
+        [
+            "other",
+            "1",
+            "16.5 ± 4.5 (1 failed)",
+            "54.0 ± 9.0",
+            "99.0 ± 0.0",
+            "35.2",
+            "+3.0 (p 0.062)",
+        ],
+        ["other", "5", "", "all 3 failed", "", "", ""],
     ]
-    one_shot = read_comparison(files).to_dict()["systems"][:2]
-    assert [system["name"] for system in one_shot] == ["first", "other"]
-    assert one_shot[1]["difference"] == pytest.approx(3.0)
-    assert one_shot[1]["f"]["a"]["mean"] == pytest.approx(16.5)
+    data = read_comparison(files).to_dict()
+    assert data["shared"] == ["a", "b"]
+    assert [row["name"] for row in data["rows"]] == ["first", "other", "other"]
+    assert data["rows"][0]["difference"] is None
+    assert data["rows"][1]["difference"] == pytest.approx(3.0)
+    assert data["rows"][1]["targets"]["a"]["f"]["mean"] == pytest.approx(16.5)
+
+
+def test_other_support_sets_are_no_pairs(files, tmp_path):
+    scores = {("default", "a", 1): [11, 22, 33], ("default", "b", 1): [44, 55, 66]}
+    other = write(tmp_path / "given.json", scores, extra=[7])
+    _, rows = read_comparison([files[0], ("given", other)]).get_table()
+    assert rows[1] == ["given", "1", "22.0 ± 9.0", "55.0 ± 9.0", "38.5", ""]
 
 
 def test_profiles_are_systems_of_their_own(tmp_path):
@@ -62,8 +82,9 @@ def test_profiles_are_systems_of_their_own(tmp_path):
     path = write(
         tmp_path / "both.json", scores, targets=[A], profiles=["paper", "default"]
     )
-    _, rows = read_comparison({"x": path}).get_table()
+    _, rows = read_comparison([("x", path)]).get_table()
     assert [row[0] for row in rows] == ["x, paper", "x, default"]
+    assert rows[1][-1] == "+10.0 (p 1.000)"
 
 
 def test_a_difference_is_as_probable_as_signs_chosen_at_random():
@@ -82,29 +103,37 @@ def test_a_difference_is_as_probable_as_signs_chosen_at_random():
 
 
 def test_the_command_prints_markdown_and_writes_json(files, tmp_path):
-    pairs = [f"{name}={path}" for name, path in files.items()]
+    pairs = [f"{name}={path}" for name, path in files]
     code, output = call(*pairs, "--output", tmp_path / "table.json")
     assert code == 0, output
-    assert "| first | 1 | 20.0 ± 8.2 | 50.0 ± 8.2 | 35.0 | |" in output
-    assert srsly.read_json(tmp_path / "table.json")["targets"] == ["a", "b"]
-    code, output = call(files["first"])
+    assert "| first | 1 | 20.0 ± 8.2 | 50.0 ± 8.2 | | 35.0 | |" in output
+    assert srsly.read_json(tmp_path / "table.json")["targets"] == ["a", "b", "c"]
+    (_, first), (_, other) = files
+    code, output = call(first)
     assert (code, "| first | 1 |" in output) == (0, True)
+    renamed = other.rename(tmp_path / "lr=0.1.json")
+    code, output = call(first, renamed)
+    assert (code, "| lr=0.1 | 1 |" in output) == (0, True)
 
 
 def test_what_cannot_be_compared_is_refused(files, tmp_path):
+    (_, first), _ = files
     strange = {**A, "test_sha256": "5"}
     scores = {("default", "a", 1): [1]}
     other = write(tmp_path / "strange.json", scores, targets=[strange])
-    code, output = call(files["first"], other)
+    code, output = call(first, other)
     assert (code, "[EP047]" in output, "'a'" in output) == (1, True, True)
-    for content in ("[]", "{", '{"benchmark": {}, "runs": {}}'):
+    empty = '{"benchmark": {"targets": [], "profiles": {"default": {}}}, "runs": {}}'
+    for content in ("[]", "{", '{"benchmark": {}, "runs": {}}', empty):
         (tmp_path / "foreign.json").write_text(content, encoding="utf8")
         code, output = call(tmp_path / "foreign.json")
-        assert (code, "[EP027]" in output) == (1, True)
-    code, output = call(f"={files['first']}")
+        assert (code, "[EP048]" in output) == (1, True)
+    code, output = call(f"x={first}", f"x={first}")
+    assert (code, "[EP049]" in output) == (1, True)
+    code, output = call(f"={first}")
     assert (code, "[EP009]" in output) == (1, True)
     code, output = call(tmp_path / "missing.json")
+    assert (code, "No such file" in output) == (1, True)
+    code, output = call(first, "--output", first)
     assert code == 1
-    code, output = call(files["first"], "--output", files["first"])
-    assert code == 1
-    assert srsly.read_json(files["first"])["runs"]
+    assert srsly.read_json(first)["runs"]

@@ -38,7 +38,7 @@ def test_settings_are_documented_with_their_values():
 
 
 def test_results_in_the_readme_are_those_of_the_benchmarks():
-    assert to_markdown(*read_comparison(RESULTS).get_table()) in README
+    assert to_markdown(*read_comparison(RESULTS.items()).get_table()) in README
     files = " ".join(f"{name}=docs/{path.name}" for name, path in RESULTS.items())
     assert f"epnet compare {files}" in README.replace('"', "")
 

@@ -12,8 +12,9 @@ from spacy_epnet import adapt
 from spacy_epnet.cli import epnet_cli
 from spacy_epnet.corpora.conversion import convert
 from spacy_epnet.corpora.sampling import Corpus, sample_greedily
-from spacy_epnet.encoder.download import MINILM, fetch_encoder
+from spacy_epnet.encoder.download import ENCODERS, fetch_encoder
 from spacy_epnet.sources.catalog import PACKED, list_sources, make_source
+from spacy_epnet.sources.packing import read_manifest
 
 from .conftest import ROOT, get_ents
 
@@ -27,11 +28,16 @@ SOURCE_TEXTS = [
 ]
 
 
-@pytest.fixture(scope="module")
-def small(tmp_path_factory):
-    encoder = fetch_encoder(MINILM, ROOT / "assets" / "encoders")
-    cache = tmp_path_factory.mktemp("cache")
-    return make_source("small", encoder=str(encoder), cache=cache)
+@pytest.fixture(
+    scope="module", params=["small", pytest.param("base", marks=pytest.mark.large)]
+)
+def shipped(request, tmp_path_factory):
+    name = request.param
+    encoder = ENCODERS[read_manifest(PACKED / name).encoder]
+    fetched = fetch_encoder(encoder, ROOT / "assets" / "encoders")
+    return make_source(
+        name, encoder=str(fetched), cache=tmp_path_factory.mktemp("cache")
+    )
 
 
 @pytest.fixture(scope="module")
@@ -52,9 +58,9 @@ def support(corpus, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def adapted(small, support, tmp_path_factory):
+def adapted(shipped, support, tmp_path_factory):
     output = tmp_path_factory.mktemp("adapted") / "pipeline"
-    args = ["adapt", str(small), str(support), str(output)]
+    args = ["adapt", str(shipped), str(support), str(output)]
     result = CliRunner().invoke(epnet_cli, args)
     assert result.exit_code == 0, result.output
     assert "SPACECRAFT" in result.output
@@ -89,8 +95,8 @@ def test_five_examples_of_each_type_teach_a_new_domain(adapted, corpus):
     assert scores["ents_f"] > 0.6
 
 
-def test_the_demos_sentences_are_recognised(small, corpus):
-    nlp = spacy.load(small)
+def test_the_demos_sentences_are_recognised(shipped, corpus):
+    nlp = spacy.load(shipped)
     dev = Corpus(corpus / "spaceflight-dev.spacy", nlp.vocab)
     shown = list(spacy.training.Corpus(corpus / "sentences.spacy")(nlp))
     scores = []
@@ -101,8 +107,8 @@ def test_the_demos_sentences_are_recognised(small, corpus):
     assert fmean(scores) > 0.7
 
 
-def test_adapting_takes_seconds_and_repeats_to_the_last_digit(small, support):
-    nlp = spacy.load(small)
+def test_adapting_takes_seconds_and_repeats_to_the_last_digit(shipped, support):
+    nlp = spacy.load(shipped)
     docs = Corpus(support, nlp.vocab).docs
     first, second = (adapt(nlp, docs) for _ in range(2))
     assert first.learning.tuning.losses == second.learning.tuning.losses
@@ -110,8 +116,8 @@ def test_adapting_takes_seconds_and_repeats_to_the_last_digit(small, support):
     assert second.seconds["total"] < 60
 
 
-def test_old_types_are_recognised_as_before_when_new_ones_join(small, support):
-    nlp = spacy.load(small)
+def test_old_types_are_recognised_as_before_when_new_ones_join(shipped, support):
+    nlp = spacy.load(shipped)
     docs = Corpus(support, nlp.vocab).docs
     for doc in docs:
         doc.ents = [ent for ent in doc.ents if ent.label_ == "INSTRUMENT"]

@@ -191,7 +191,7 @@ def test_runs_of_one_type_are_entities_inside_a_sentence():
 
 
 def test_nothing_is_recognised_before_there_is_a_memory():
-    for name in ("protonet_ner", "nnshot_ner"):
+    for name in ("protonet_ner", "nnshot_ner", "structshot_ner"):
         pipe = add_pipe(name)
         assert not pipe.is_ready
         with pytest.raises(ValueError, match=r"\[EP006\]"):

@@ -15,8 +15,8 @@ def compare_cli(
     results: Annotated[
         list[str],
         typer.Argument(
-            help="NAME=FILE for each system: what spacy epnet benchmark has written. "
-            "The others are compared with the first"
+            help="NAME=FILE for each system, or FILE alone: what spacy epnet benchmark "
+            "has written. The others are compared with the first"
         ),
     ],
     output: Annotated[
@@ -26,8 +26,10 @@ def compare_cli(
 ) -> None:
     """
     Show the results of several benchmarks on the same corpora in one table, as
-    Markdown. The last column is the mean difference to the first system over all
-    support sets, and the probability that chance alone gives one as large.
+    Markdown. The average is over the targets that all systems have. The last column is
+    the mean difference to the first system on these, over all support sets, and the
+    probability that chance in the choice of support sets gives one as large. It says
+    nothing about other test sets.
 
     Example: spacy epnet compare small=small.json base=base.json
     """
@@ -35,9 +37,9 @@ def compare_cli(
     from ..evaluation.results import to_markdown
 
     try:
-        files = dict(map(read_name, results))
+        files = list(map(read_name, results))
         if output is not None:
-            check_places([output], list(files.values()))
+            check_places([output], [path for _, path in files])
         comparison = read_comparison(files)
         if output is not None:
             with write_whole(output) as path:
@@ -52,7 +54,7 @@ def compare_cli(
 def read_name(value: str) -> tuple[str, Path]:
     """Read a name and a file. A file alone is called after itself."""
     name, found, path = value.partition("=")
-    if not found:
+    if not found or Path(value).exists():
         return Path(value).stem, Path(value)
     if not name or not path:
         expected = "NAME=FILE, such as small=results.json"

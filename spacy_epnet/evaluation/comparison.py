@@ -1,6 +1,7 @@
 """Results of several benchmarks side by side."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
 from itertools import product
 from pathlib import Path
 from statistics import fmean
@@ -10,10 +11,12 @@ import numpy
 import srsly
 
 from ..errors import Errors
-from .results import get_spread, show_spread
+from .results import get_spread, show_f1
 
-# Differences up to which all signs are tried, and how many are otherwise.
-MAX_EXACT, N_DRAWS = 14, 20_000
+# With more differences than this, not all ways to choose their signs are tried.
+MAX_EXACT = 14
+# How many are tried then.
+N_DRAWS = 20_000
 
 
 class Case(NamedTuple):
@@ -22,129 +25,180 @@ class Case(NamedTuple):
     target: str
     shots: int | None
     support: int
+    sentences: tuple[int, ...]
 
 
-Scores: TypeAlias = dict[Case, float]  # F1 in per cent
+Scores: TypeAlias = dict[Case, float | None]  # F1 in per cent, or None if it failed
 
 
-class Comparison(NamedTuple):
-    """The F1 of several systems, each by its name. The first is compared with all."""
+@dataclass
+class Row:
+    """The F1 of a system with support sets of one kind.
+
+    name (str): The system.
+    shots (Optional[int]): Mentions of each type, or None if support sets were given.
+    targets (Dict[str, Dict[str, Any]]): For each target "f", its mean and standard
+        deviation over support sets, if any, and how many "failed".
+    average (Optional[float]): The mean over the targets that all systems have.
+    difference (Optional[float]): Mean difference to the first system on these.
+    p (Optional[float]): How probably chance alone gives one as large.
+    """
+
+    name: str
+    shots: int | None
+    targets: dict[str, dict[str, Any]]
+    average: float | None
+    difference: float | None
+    p: float | None
+
+    def show(self, targets: list[str]) -> list[str]:
+        """RETURNS (List[str]): The cells of a table."""
+        cells = [self.name, "given" if self.shots is None else str(self.shots)]
+        cells += [show_group(self.targets.get(target)) for target in targets]
+        cells.append("" if self.average is None else f"{self.average:.1f}")
+        if self.difference is None or self.p is None:
+            return [*cells, ""]
+        shown = "< 0.001" if self.p < 0.001 else f"{self.p:.3f}"
+        return [*cells, f"{self.difference:+.1f} (p {shown})"]
+
+
+@dataclass
+class Comparison:
+    """The F1 of several systems, with the first of which the others are compared.
+
+    targets (List[str]): All targets, those first that all systems have.
+    shared (List[str]): Those.
+    scores (Dict[str, Scores]): The results of each system.
+    """
 
     targets: list[str]
+    shared: list[str]
     scores: dict[str, Scores]
 
-    def get_table(self) -> tuple[list[str], list[list[str]]]:
-        """RETURNS (Tuple[List[str], List[List[str]]]): Header and rows of a table: F1
-        of each target, the average over those that all systems have, and the mean
-        difference to the first system with the probability that chance alone gives one
-        as large.
-        """
-        targets = [*self.shared, *(t for t in self.targets if t not in self.shared)]
-        header = ["", "shots", *targets, "average"]
-        header += ["difference"] if len(self.scores) > 1 else []
-        rows = []
-        for shots in self.list_shots():
-            for name in self.scores:
-                groups = {t: self.get_values(name, t, shots) for t in targets}
-                if not any(groups.values()):
-                    continue
-                cells = [
-                    show_spread(get_spread(g)) if g else "" for g in groups.values()
-                ]
-                means = [fmean(groups[t]) for t in self.shared if groups[t]]
-                is_whole = means and len(means) == len(self.shared)
-                cells.append(f"{fmean(means):.1f}" if is_whole else "")
-                if len(self.scores) > 1:
-                    cells.append(self.show_difference(name, shots))
-                rows.append([name, "given" if shots is None else str(shots), *cells])
-        return header, rows
-
-    @property
-    def shared(self) -> list[str]:
-        """RETURNS (List[str]): The targets that all systems have."""
-        found = [{case.target for case in scores} for scores in self.scores.values()]
-        return [t for t in self.targets if all(t in names for names in found)]
-
-    def list_shots(self) -> list[int | None]:
-        """RETURNS (List[Optional[int]]): The kinds of support sets, smallest first."""
+    def list_rows(self) -> list[Row]:
+        """RETURNS (List[Row]): The figures, few shots first."""
         kinds = {case.shots for scores in self.scores.values() for case in scores}
-        return sorted(kinds, key=lambda shots: shots or 0)
+        rows = [
+            self.make_row(name, shots)
+            for shots in sorted(kinds, key=lambda shots: shots or 0)
+            for name in self.scores
+        ]
+        return [row for row in rows if row.targets]
 
-    def get_values(self, name: str, target: str, shots: int | None) -> list[float]:
-        """RETURNS (List[float]): The F1 of each support set."""
-        scores = self.scores[name]
-        return [f for case, f in scores.items() if case[:2] == (target, shots)]
+    def make_row(self, name: str, shots: int | None) -> Row:
+        """Summarize what a system has with support sets of one kind."""
+        groups: dict[str, list[float | None]] = {}
+        for case, f in self.scores[name].items():
+            if case.shots == shots:
+                groups.setdefault(case.target, []).append(f)
+        targets = {target: summarize(values) for target, values in groups.items()}
+        means = [targets[t]["f"] for t in self.shared if t in targets]
+        is_whole = means and all(means) and len(means) == len(self.shared)
+        differences = self.get_differences(name, shots)
+        return Row(
+            name,
+            shots,
+            targets,
+            fmean(mean["mean"] for mean in means) if is_whole else None,
+            fmean(differences) if differences else None,
+            get_p_value(differences) if differences else None,
+        )
 
     def get_differences(self, name: str, shots: int | None) -> list[float]:
         """RETURNS (List[float]): How much more F1 a system has than the first one, for
-        each support set that both have.
+        each support set of the shared targets that both have.
         """
-        first, other = self.scores[next(iter(self.scores))], self.scores[name]
-        shared = (case for case in other if case.shots == shots and case in first)
-        return [other[case] - first[case] for case in shared]
+        first, *others = self.scores
+        if name not in others:
+            return []
+        pairs = [
+            (f, self.scores[first].get(case))
+            for case, f in self.scores[name].items()
+            if case.shots == shots and case.target in self.shared
+        ]
+        return [f - g for f, g in pairs if f is not None and g is not None]
 
-    def show_difference(self, name: str, shots: int | None) -> str:
-        """Write the difference of a system to the first one."""
-        differences = self.get_differences(name, shots)
-        if not differences or name == next(iter(self.scores)):
-            return ""
-        p = get_p_value(differences)
-        return f"{fmean(differences):+.1f} (p {'< 0.001' if p < 0.001 else f'{p:.3f}'})"
+    def get_table(self) -> tuple[list[str], list[list[str]]]:
+        """RETURNS (Tuple[List[str], List[List[str]]]): Header and rows of a table."""
+        header = ["system", "shots", *self.targets, "average", "difference"]
+        return header, [row.show(self.targets) for row in self.list_rows()]
 
     def to_dict(self) -> dict[str, Any]:
-        """RETURNS (Dict[str, Any]): All figures of the table, for JSON."""
-        return {
-            "targets": self.targets,
-            "systems": [
-                {
-                    "name": name,
-                    "shots": shots,
-                    "f": {
-                        target: get_spread(values)
-                        for target in self.targets
-                        if (values := self.get_values(name, target, shots))
-                    },
-                    "difference": fmean(differences),
-                    "p": get_p_value(differences),
-                }
-                for shots in self.list_shots()
-                for name in self.scores
-                if (differences := self.get_differences(name, shots))
-            ],
-        }
+        """RETURNS (Dict[str, Any]): All figures, for JSON."""
+        rows = [asdict(row) for row in self.list_rows()]
+        return {"targets": self.targets, "shared": self.shared, "rows": rows}
 
 
-def read_comparison(files: Mapping[str, Path]) -> Comparison:
+def summarize(values: list[float | None]) -> dict[str, Any]:
+    """Mean and spread of results, and how many failed."""
+    measured = [value for value in values if value is not None]
+    spread = get_spread(measured) if measured else None
+    return {"f": spread, "failed": len(values) - len(measured)}
+
+
+def show_group(group: dict[str, Any] | None) -> str:
+    """Write the results of a target, if there are any."""
+    if group is None:
+        return ""
+    return show_f1(group) if group["f"] else f"all {group['failed']} failed"
+
+
+def read_comparison(files: Iterable[tuple[str, Path]]) -> Comparison:
     """Read results that `spacy epnet benchmark` has written.
 
-    files (Mapping[str, Path]): The files, by the names of the systems. If a file has
-        several profiles, the name gets theirs added.
+    files (Iterable[Tuple[str, Path]]): The names of the systems, and their files. If a
+        file has several profiles, each is a system with its name added.
     RETURNS (Comparison): The results. All are of the same corpora.
     """
-    corpora: dict[str, dict[str, Any]] = {}
+    corpora: dict[str, tuple[str, str]] = {}
+    found: list[set[str]] = []
     scores: dict[str, Scores] = {}
-    for name, path in files.items():
+    for name, path in files:
+        text = path.read_text(encoding="utf8")
         try:
-            data = srsly.read_json(path)
-            header, runs = data["benchmark"], data["runs"].values()
-            profiles = list(header["profiles"])
-            found = {target["name"]: target for target in header["targets"]}
-            for run in runs:
-                full = name if len(profiles) == 1 else f"{name}, {run['profile']}"
-                case = Case(run["target"], run["shots"], run["support"])
-                if "failed" not in run:
-                    scores.setdefault(full, {})[case] = float(run["f"])
+            data = srsly.json_loads(text)
+            own, hashes = read_scores(name, data), read_hashes(data)
         except (ValueError, KeyError, TypeError, AttributeError):
-            raise ValueError(Errors.EP027.format(path=path)) from None
-        for target, hashes in found.items():
-            if corpora.setdefault(target, hashes) != hashes:
+            raise ValueError(Errors.EP048.format(path=path)) from None
+        for system in own:
+            if system in scores:
+                raise ValueError(Errors.EP049.format(path=path, name=system))
+        for target, pair in hashes.items():
+            if corpora.setdefault(target, pair) != pair:
                 raise ValueError(Errors.EP047.format(path=path, target=target))
-    return Comparison(list(corpora), scores)
+        scores |= own
+        found.append(set(hashes))
+    shared = [target for target in corpora if all(target in names for names in found)]
+    others = [target for target in corpora if target not in shared]
+    return Comparison([*shared, *others], shared, scores)
+
+
+def read_scores(name: str, data: dict[str, Any]) -> dict[str, Scores]:
+    """Read the scores of each profile, of which each has at least one."""
+    profiles = list(data["benchmark"]["profiles"])
+    names = {p: name if len(profiles) == 1 else f"{name}, {p}" for p in profiles}
+    scores: dict[str, Scores] = {system: {} for system in names.values()}
+    for run in data["runs"].values():
+        place = Case(
+            run["target"], run["shots"], run["support"], tuple(run["sentences"])
+        )
+        scores[names[run["profile"]]][place] = run.get("f")
+    if not scores or not all(scores.values()):
+        raise ValueError("there are no results yet")
+    return scores
+
+
+def read_hashes(data: dict[str, Any]) -> dict[str, tuple[str, str]]:
+    """Read what tells the dev and the test corpus of each target from others."""
+    return {
+        target["name"]: (target["dev_sha256"], target["test_sha256"])
+        for target in data["benchmark"]["targets"]
+    }
 
 
 def get_p_value(differences: list[float]) -> float:
     """How probable it is that chance alone makes a mean difference as large: each
-    difference may have either sign then. It is never less than what chance can show.
+    difference may have either sign then.
 
     differences (List[float]): Differences of pairs.
     RETURNS (float): The share of all ways to choose the signs, or of many of them, in

@@ -69,7 +69,7 @@ class TokenRecognizer(FewShotRecognizer):
     ) -> tuple[float, TokenVectors]:
         """Find the loss of a batch, and its gradient with respect to the tokens."""
 
-    # What each may add to
+    # What each may replace
 
     def choose_columns(self, probabilities: Any, layout: Layout) -> Any:
         """(T,) The column that each token takes, from how probable each is."""
@@ -204,7 +204,9 @@ class TokenRecognizer(FewShotRecognizer):
         columns: Any = self.model.ops.asarray(tag_tokens(lesson.golds, marked))
         if old:
             # What isn't marked may be of an old type.
-            taken = self._get_probabilities(lesson.tokens).argmax(axis=1) > 0
+            layout = get_layout(lesson.docs, ops=self.model.ops)
+            probabilities = self._get_probabilities(lesson.tokens)
+            taken = self.choose_columns(probabilities, layout) > 0
             columns[(columns == 0) & taken] = UNKNOWN
             memory = self.memory
         else:

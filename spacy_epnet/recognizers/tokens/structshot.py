@@ -1,7 +1,6 @@
 """StructShot: NNShot that minds which type follows which (Yang and Katiyar, 2020)."""
 
 from collections.abc import Callable
-from typing import Literal
 
 from spacy.language import Language
 from spacy.tokens import Doc
@@ -9,8 +8,9 @@ from thinc.api import Config, Model
 
 from ...types import TokenVectors
 from ..factories import SCORE_WEIGHTS, WRITES
-from .dependent import DependentRecognizer
 from .nnshot import NNShotRecognizer
+from .sequences import SequenceRecognizer
+from .transitions import Transfer
 
 DEFAULT_CONFIG = """
 [structshot_ner]
@@ -44,7 +44,7 @@ def make_structshot_ner(
     name: str,
     model: Model[list[Doc], TokenVectors],
     memory_size: int,
-    transfer: Literal["copy", "even"],
+    transfer: Transfer,
     temperature: float,
     threshold: float,
     overwrite_ents: bool,
@@ -53,7 +53,7 @@ def make_structshot_ner(
 ):
     """Construct a nearest-neighbour recogniser that chooses the types of all tokens of
     a sentence together. Which type follows which is learned of the source's types, and
-    shared evenly among those that it is adapted to.
+    handed to those that it is adapted to.
 
     model (Model[List[Doc], TokenVectors]): The model, see
         `spacy-epnet.TokenClassifier.v1`.
@@ -84,5 +84,5 @@ def make_structshot_ner(
     return pipe
 
 
-class StructShotRecognizer(DependentRecognizer, NNShotRecognizer):
+class StructShotRecognizer(SequenceRecognizer, NNShotRecognizer):
     """Pipeline component for few-shot named entity recognition with StructShot."""

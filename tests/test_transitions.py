@@ -10,10 +10,11 @@ from spacy.training import Example
 from spacy_epnet import adapt
 from spacy_epnet.recognizers.gold import UNKNOWN
 from spacy_epnet.recognizers.layout import get_layout
-from spacy_epnet.recognizers.tokens.dependency import (
+from spacy_epnet.recognizers.tokens import transitions
+from spacy_epnet.recognizers.tokens.transitions import (
     count_transitions,
     find_best_columns,
-    sharpen,
+    temper,
     to_probabilities,
     transfer_transitions,
 )
@@ -59,25 +60,25 @@ def test_copies_add_up_to_160_per_cent_in_the_papers_figure_and_shares_to_100():
     numpy.testing.assert_allclose(shared.sum(axis=1), 1)
     numpy.testing.assert_allclose(copied[3], [0.6, 0.1, 0.3, 0.1])
     numpy.testing.assert_allclose(shared[3], [0.6, 0.05, 0.3, 0.05])
-    with pytest.raises(ValueError, match=r"\[EP009\].*copy or even"):
-        transfer_transitions(ABSTRACT, 3, "odd")
 
 
 def test_a_single_type_has_no_other_to_go_to():
     for way in ("copy", "even"):
         table = transfer_transitions(ABSTRACT, 1, way)
         numpy.testing.assert_allclose(table, [[0.8, 0.2], [0.7, 0.3], [0.6, 0.3]])
+        assert transfer_transitions(ABSTRACT, 0, way).tolist() == [[0.8], [0.7]]
 
 
 def test_a_small_temperature_makes_transitions_alike():
     table = transfer_transitions(ABSTRACT, 3, "even")
-    flat = sharpen(table, 1e-6)
+    flat = temper(table, 1e-6)
     numpy.testing.assert_allclose(flat, 1 / 4, rtol=1e-4)
-    numpy.testing.assert_allclose(sharpen(table, 1.0), table)
+    numpy.testing.assert_allclose(temper(table, 1.0), table)
     half = table[1] ** 0.5
-    numpy.testing.assert_allclose(sharpen(table, 0.5)[1], half / half.sum())
+    numpy.testing.assert_allclose(temper(table, 0.5)[1], half / half.sum())
     copied = transfer_transitions(ABSTRACT, 3, "copy")
-    numpy.testing.assert_allclose(sharpen(copied, 1.0), copied)
+    numpy.testing.assert_allclose(temper(copied, 1.0), copied)
+    numpy.testing.assert_allclose(temper(copied, 1e-6), 1 / 4, rtol=1e-4)
 
 
 def find_by_brute_force(emissions, table):
@@ -92,7 +93,9 @@ def find_by_brute_force(emissions, table):
     return list(max(product(range(n_columns), repeat=n_tokens), key=get_score))
 
 
-def test_the_best_types_are_those_of_all_sequences(rng):
+@pytest.mark.parametrize("budget", [1, 4_000_000])
+def test_the_best_types_are_those_of_all_sequences(rng, monkeypatch, budget):
+    monkeypatch.setattr(transitions, "BUDGET", budget)
     lengths = [3, 1, 6, 2, 6]
     emissions = rng.normal(size=(sum(lengths), 3))
     table = rng.normal(size=(4, 3))

@@ -8,15 +8,16 @@ Types differ between domains. What can be learned is abstract, with IO tags:
     a type   .      .               .
 """
 
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias
 
 import numpy
 
-from ...errors import Errors
 from ..gold import UNKNOWN
 
 BEGIN, NONE, TYPE = range(3)  # rows of an abstract table
 TO_NONE, TO_SAME, TO_OTHER = range(3)  # its columns
+# Numbers that are looked at at once.
+BUDGET = 4_000_000
 
 # (3, 3) How often, or how probably, what follows what.
 Abstract: TypeAlias = Any
@@ -67,39 +68,29 @@ def transfer_transitions(abstract: Abstract, n_types: int, way: Transfer) -> Any
     RETURNS (numpy.ndarray): (2 + types, 1 + types) From the beginning, from None and
         from each type, to None and to each type.
     """
-    if way not in get_args(Transfer):
-        expected = " or ".join(get_args(Transfer))
-        raise ValueError(
-            Errors.EP009.format(setting="transfer", value=way, expected=expected)
-        )
-    table = numpy.empty((2 + n_types, 1 + n_types))
-    n_others = max(1, n_types - 1)
-    shares = (n_types, n_types, n_others) if way == "even" else (1, 1, 1)
-    for row, share in zip((BEGIN, NONE, TYPE), shares, strict=True):
-        place = slice(row, row + 1 if row < TYPE else None)
-        table[place] = abstract[row, TO_OTHER] / share
-        table[place, 0] = abstract[row, TO_NONE]
+    handed = abstract.copy()
+    if way == "even":
+        handed[:, TO_OTHER] /= numpy.maximum(1, [n_types, n_types, n_types - 1])
+    rows = [BEGIN, NONE, *[TYPE] * n_types]
+    table = handed[rows][:, [TO_NONE, *[TO_OTHER] * n_types]]
     numpy.fill_diagonal(table[TYPE:, 1:], abstract[TYPE, TO_SAME])
     return table
 
 
-def sharpen(table: Any, temperature: float) -> Any:
-    """Take probabilities to a power, and let rows add up to what they did before.
+def temper(table: Any, temperature: float) -> Any:
+    """Take probabilities to a power, and what their rows add up to as well.
 
     table (numpy.ndarray): Probabilities.
     temperature (float): The power. The smaller it is, the less they differ.
     RETURNS (numpy.ndarray): The same, flatter or sharper.
     """
     powers = table**temperature
-    totals = table.sum(axis=1, keepdims=True)
+    totals = table.sum(axis=1, keepdims=True) ** temperature
     return powers * totals / powers.sum(axis=1, keepdims=True)
 
 
 def find_best_columns(emissions: Any, table: Any, begins: Any) -> Any:
     """Find the most probable types of the tokens of texts (Viterbi).
-
-    All texts go forward together, the longest first, so that those that have ended
-    are the last.
 
     emissions (numpy.ndarray): (T, columns) Log-probability of each type for each token.
     table (numpy.ndarray): (1 + columns, columns) Logarithms of the transitions, from
@@ -110,20 +101,27 @@ def find_best_columns(emissions: Any, table: Any, begins: Any) -> Any:
     starts = numpy.flatnonzero(begins)
     lengths = numpy.diff(numpy.append(starts, len(emissions)))
     order = numpy.argsort(-lengths, kind="stable")
-    starts, lengths = starts[order], lengths[order]
-    best = table[0] + emissions[starts]
-    origins = numpy.zeros(emissions.shape, dtype="int64")
-    for place in range(1, int(lengths.max(initial=0))):
-        n_left = int((lengths > place).sum())
-        tokens = starts[:n_left] + place
-        paths = best[:n_left, :, None] + table[1:]
-        origins[tokens] = paths.argmax(axis=1)
-        best[:n_left] = paths.max(axis=1) + emissions[tokens]
     chosen = numpy.zeros(len(emissions), dtype="int64")
-    current = best.argmax(axis=1)
-    for place in range(int(lengths.max(initial=0)) - 1, -1, -1):
-        n_left = int((lengths > place).sum())
-        tokens = starts[:n_left] + place
-        chosen[tokens] = current[:n_left]
-        current[:n_left] = origins[tokens, current[:n_left]]
+    size = max(1, BUDGET // emissions.shape[1] ** 2)
+    for begin in range(0, len(order), size):
+        part = order[begin : begin + size]
+        _choose(emissions, table, starts[part], lengths[part], chosen)
     return chosen
+
+
+def _choose(emissions: Any, table: Any, starts: Any, lengths: Any, chosen: Any) -> None:
+    """Find the types of some texts, the longest first, which go forward together: those
+    that have ended are the last.
+    """
+    best = table[0] + emissions[starts]
+    origins = numpy.zeros((int(lengths[0]), *best.shape), dtype="int64")
+    for place in range(1, len(origins)):
+        n_left = int((lengths > place).sum())
+        paths = best[:n_left, :, None] + table[1:]
+        origins[place, :n_left] = paths.argmax(axis=1)
+        best[:n_left] = paths.max(axis=1) + emissions[starts[:n_left] + place]
+    current = best.argmax(axis=1)
+    for place in reversed(range(len(origins))):
+        n_left = int((lengths > place).sum())
+        chosen[starts[:n_left] + place] = current[:n_left]
+        current[:n_left] = origins[place, range(n_left), current[:n_left]]

@@ -5,25 +5,25 @@ from typing import Any
 import numpy
 from pydantic import Field
 from spacy.tokens import Doc
+from thinc.api import NumpyOps
 
 from ..gold import Gold
 from ..layout import Layout, find_begins, get_layout
 from .component import TokenRecognizer, TokenSettings
-from .dependency import (
+from .memory import tag_tokens
+from .transitions import (
     Transfer,
     count_transitions,
     find_best_columns,
-    sharpen,
+    temper,
     to_probabilities,
     transfer_transitions,
 )
-from .memory import tag_tokens
 
-# Of a probability whose logarithm is taken.
-LEAST = 1e-12
+LEAST_PROBABILITY = 1e-12
 
 
-class DependentSettings(TokenSettings):
+class SequenceSettings(TokenSettings):
     """The settings of the component.
 
     transfer (str): How what was learned of the source's types is handed to others.
@@ -34,17 +34,20 @@ class DependentSettings(TokenSettings):
     temperature: float = Field(gt=0)
 
 
-class DependentRecognizer(TokenRecognizer):
+class SequenceRecognizer(TokenRecognizer):
     """Chooses the types of all tokens of a sentence together.
 
     To be put before another token-level recogniser among the bases of a class.
     """
 
-    settings_type = DependentSettings
+    settings_type = SequenceSettings
 
     def __init__(self, *args: Any, **kwargs: Any):
         """Initialize the recogniser. See the factories for the settings."""
         super().__init__(*args, **kwargs)
+        self._forget_transitions()
+
+    def _forget_transitions(self) -> None:
         self.learned["transitions"] = [[0] * 3 for _ in range(3)]
 
     def check_learned(self) -> None:
@@ -54,11 +57,15 @@ class DependentRecognizer(TokenRecognizer):
         if counts.shape != (3, 3) or counts.min() < 0:
             raise ValueError("its transitions are no counts")
 
+    def initialize_model(self, docs: list[Doc]) -> None:
+        """Begin with nothing learned. See the base."""
+        super().initialize_model(docs)
+        self._forget_transitions()
+
     def update_model(self, docs: list[Doc], golds: list[Gold]) -> dict[str, float]:
         """Learn from a batch, and count which type follows which. See the base."""
-        ops = self.model.ops
         columns = tag_tokens(golds, self.columns)
-        begins = find_begins(ops.to_numpy(get_layout(docs, ops=ops).segments))
+        begins = find_begins(get_layout(docs, ops=NumpyOps()).segments)
         counts = self.learned["transitions"] + count_transitions(columns, begins)
         self.learned["transitions"] = counts.tolist()
         return super().update_model(docs, golds)
@@ -67,10 +74,12 @@ class DependentRecognizer(TokenRecognizer):
         """Find the most probable sequence of types. See the base."""
         ops = self.model.ops
         abstract = to_probabilities(numpy.asarray(self.learned["transitions"]))
-        table = transfer_transitions(abstract, len(self.labels), self.cfg["transfer"])
+        n_types = probabilities.shape[1] - 1
+        table = transfer_transitions(abstract, n_types, self.cfg["transfer"])
         likely = ops.to_numpy(probabilities)
-        return find_best_columns(
-            numpy.log(numpy.maximum(likely, LEAST)),
-            numpy.log(sharpen(table, self.cfg["temperature"])),
+        columns = find_best_columns(
+            numpy.log(numpy.maximum(likely, LEAST_PROBABILITY)),
+            numpy.log(temper(table, self.cfg["temperature"])),
             find_begins(ops.to_numpy(layout.segments)),
         )
+        return ops.asarray(columns)
