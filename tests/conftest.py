@@ -15,6 +15,7 @@ SOURCE_CONFIG = ROOT / "configs" / "source.cfg"
 # How each recogniser is trained.
 CONFIGS = {
     "epnet_ner": SOURCE_CONFIG,
+    "cpnet_ner": ROOT / "configs" / "cpnet.cfg",
     "protonet_ner": ROOT / "configs" / "protonet.cfg",
     "nnshot_ner": ROOT / "configs" / "nnshot.cfg",
     "structshot_ner": ROOT / "configs" / "structshot.cfg",
@@ -154,10 +155,10 @@ def _bare(doc):
     return Doc(doc.vocab, words=[token.text for token in doc])
 
 
-def train(nlp, examples, steps=100, **kwargs):
+def train(nlp, examples, steps=100, learn_rate=0.01, **kwargs):
     """Train on the same few examples until the model knows them by heart."""
     optimizer = nlp.resume_training()
-    optimizer.learn_rate = 0.01
+    optimizer.learn_rate = learn_rate
     losses = {}
     for _ in range(steps):
         losses = nlp.update(examples, sgd=optimizer, losses={}, **kwargs)

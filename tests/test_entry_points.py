@@ -43,6 +43,7 @@ def run(script):
 def test_every_kind_is_registered():
     assert {entry.group for entry in OURS} == set(GROUPS)
     assert {entry.name for entry in OURS} == {
+        "cpnet_ner",
         "epnet",
         "epnet_ner",
         "nnshot_ner",

@@ -153,6 +153,31 @@ def project_spans(head: Model, tokens: TokenVectors, spans: Spans) -> Points:
         return torch2xp(network.project(network.embed(*args[:3])))  # type: ignore[return-value]
 
 
+def begin_projecting(
+    head: Model, tokens: TokenVectors, spans: Spans
+) -> tuple[Points, Callable[[Points], TokenVectors]]:
+    """Map spans to the space of the prototypes, and prepare to learn from it.
+
+    head (Model): The head.
+    tokens (TokenVectors): The batch's tokens.
+    spans (Spans): The spans.
+    RETURNS (Tuple[Points, Callable[[Points], TokenVectors]]): (M, d1) A point for each
+        span, and what takes their gradient to the weights and gives the tokens' one.
+    """
+    inputs = (tokens, spans, head.ops.alloc1i(0))
+    converted, convert_gradient = convert_inputs(head, inputs, True)
+    shim: Any = head.shims[0]
+    shim._model.train()
+    points = shim._model.project(shim._model.embed(*converted.args[:3]))
+
+    def backprop(d_points: Points) -> TokenVectors:
+        points.backward(xp2torch(d_points, device=shim.device))
+        gradients = tuple(arg.grad for arg in converted.args)
+        return convert_gradient(ArgsKwargs(args=gradients, kwargs={}))
+
+    return torch2xp(points.detach()), backprop  # type: ignore[return-value]
+
+
 def measure_spans(
     head: Model, tokens: TokenVectors, spans: Spans, rows_in_use: list[Rows]
 ) -> list[Distances]:
