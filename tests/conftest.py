@@ -17,6 +17,7 @@ CONFIGS = {
     "epnet_ner": SOURCE_CONFIG,
     "cpnet_ner": ROOT / "configs" / "cpnet.cfg",
     "protonet_ner": ROOT / "configs" / "protonet.cfg",
+    "protonet_pd_ner": ROOT / "configs" / "protonet_pd.cfg",
     "nnshot_ner": ROOT / "configs" / "nnshot.cfg",
     "structshot_ner": ROOT / "configs" / "structshot.cfg",
 }

@@ -27,6 +27,11 @@ NAMES = [*CONFIGS, "toy_ner"]
 LEARN_RATES = {"cpnet_ner": 0.001}
 # It isn't fine-tuned on a support set.
 LEAST_F1 = {"cpnet_ner": 30}
+# Nothing like the names that are known already.
+JOINING = [
+    ("Nobody barked there .", [(7, 13, "SOUND")]),
+    ("It barked .", [(3, 9, "SOUND")]),
+]
 NEW = [("Rex barked at Otto .", [(0, 3, "DOG")]), ("I saw Rex .", [(6, 9, "DOG")])]
 
 
@@ -96,20 +101,20 @@ def test_new_types_are_learned_and_the_source_stays(name, nlp):
 def test_types_join_leave_and_change_their_names(name, nlp, references):
     texts = [doc.text for doc in references]
     old = nlp.get_pipe(name).labels
-    twin = adapt(nlp, NEW, labels="extend").nlp
+    twin = adapt(nlp, JOINING, labels="extend").nlp
     pipe = twin.get_pipe(name)
-    assert pipe.labels == (*old, "DOG")
-    assert "DOG" in {e.label_ for e in twin("Rex barked at Otto .").ents}
+    assert pipe.labels == (*old, "SOUND")
+    assert "SOUND" in {e.label_ for e in twin("Nobody barked there .").ents}
     if name != "toy_ner":
         kept = {e.label_ for doc in twin.pipe(texts) for e in doc.ents}
         assert kept >= {"PERSON", "PLACE"}
-    pipe.rename_label("DOG", "HOUND")
-    assert "HOUND" in pipe.labels
+    pipe.rename_label("SOUND", "NOISE")
+    assert "NOISE" in pipe.labels
     labels = {label for eg in pipe.learned["support"] for *_, label in eg["ents"]}
-    assert labels == {"HOUND"}
-    pipe.remove_label("HOUND")
+    assert labels == {"NOISE"}
+    pipe.remove_label("NOISE")
     assert pipe.labels == old
-    assert "HOUND" not in {e.label_ for e in twin("Rex barked at Otto .").ents} or (
+    assert "NOISE" not in {e.label_ for e in twin("Nobody barked there .").ents} or (
         name == "toy_ner"
     )
     with pytest.raises(ValueError, match=r"\[EP025\]"):

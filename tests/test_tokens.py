@@ -126,6 +126,48 @@ def test_the_loss_of_an_episode_and_its_gradient(rng):
     assert (nothing, zero.any()) == (0.0, False)
 
 
+def make_pairs(pipe, rng, *, width=3):
+    """Attention whose values have been learned."""
+    pairs = pipe.model.get_ref("pairs")
+    pairs.initialize(X=numpy.zeros((0, width), dtype="f"))
+    pairs.set_param("V", rng.normal(size=(width, width)))
+    return pairs
+
+
+def test_tokens_see_others_by_attention(rng):
+    pairs = make_pairs(add_pipe("protonet_pd_ner"), rng)
+    tokens, others = rng.normal(size=(4, 3)), rng.normal(size=(5, 3))
+    query, key, value = (pairs.get_param(name) for name in "QKV")
+    for i, token in enumerate(tokens):
+        scores = [(token @ query) @ (other @ key) / 8 for other in others]
+        shares = numpy.exp(scores) / numpy.exp(scores).sum()
+        expected = token + sum(
+            s * (o @ value) for s, o in zip(shares, others, strict=True)
+        )
+        found = pairs.predict((tokens, others))[i]
+        numpy.testing.assert_allclose(found, expected, rtol=1e-4)
+    pairs.set_param("V", value * 0)
+    numpy.testing.assert_array_equal(pairs.predict((tokens, others)), tokens)
+
+
+def test_the_loss_of_tokens_that_see_the_support_set_and_its_gradient(rng):
+    pipe = add_pipe("protonet_pd_ner")
+    pairs = make_pairs(pipe, rng)
+    tokens = rng.normal(size=(10, 3)) * 0.5
+    columns = numpy.asarray([0, 1, 0, 2, UNKNOWN, 1, 0, 2, 1, UNKNOWN])
+    is_support = numpy.arange(10) < 5
+    loss, gradient = pipe.get_pairs_loss(tokens, columns, is_support)
+    seen = pairs.predict((tokens, tokens[:4]))
+    assert loss == pytest.approx(get_slow_loss(seen, columns, is_support))
+    check_gradient(
+        lambda moved: pipe.get_pairs_loss(moved, columns, is_support)[0],
+        tokens,
+        gradient,
+    )
+    nothing, zero = pipe.get_pairs_loss(tokens, columns * 0 + UNKNOWN, is_support)
+    assert (nothing, zero.any()) == (0.0, False)
+
+
 def test_the_loss_of_the_classifier_and_its_gradient(rng):
     scores = rng.normal(size=(6, 3))
     columns = numpy.asarray([0, 2, UNKNOWN, 1, 0, 0])
@@ -191,7 +233,7 @@ def test_runs_of_one_type_are_entities_inside_a_sentence():
 
 
 def test_nothing_is_recognised_before_there_is_a_memory():
-    for name in ("protonet_ner", "nnshot_ner", "structshot_ner"):
+    for name in ("protonet_ner", "protonet_pd_ner", "nnshot_ner", "structshot_ner"):
         pipe = add_pipe(name)
         assert not pipe.is_ready
         with pytest.raises(ValueError, match=r"\[EP006\]"):

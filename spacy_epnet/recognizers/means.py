@@ -1,12 +1,15 @@
 """Types as the means of their examples, and how points are trained for that."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 from thinc.api import get_array_module
 from thinc.types import Floats2d
 
 from ..types import Ints1d, Points
 from .gold import UNKNOWN
+
+EpisodeLoss: TypeAlias = Callable[[Any, Any, Any], tuple[float, Points]]
 
 
 def get_square_distances(points: Any, centres: Any) -> Floats2d:
@@ -81,12 +84,15 @@ def get_episode_loss(
     return loss, gradient
 
 
-def get_halves_loss(points: Any, columns: Any, docs: Any) -> tuple[float, Points]:
+def get_halves_loss(
+    points: Any, columns: Any, docs: Any, get_loss: EpisodeLoss = get_episode_loss
+) -> tuple[float, Points]:
     """Let either half of the docs be the support set of the other one.
 
     points (Points): The batch.
     columns (Ints1d): The type of each point.
     docs (Ints1d): The number of the doc of each point.
+    get_loss (Callable): The loss of either, see `get_episode_loss`.
     RETURNS (Tuple[float, Points]): The mean loss of both, and its gradient with respect
         to the points.
     """
@@ -95,7 +101,7 @@ def get_halves_loss(points: Any, columns: Any, docs: Any) -> tuple[float, Points
     is_first = (xp.random.permutation(n_docs) < n_docs / 2)[docs]
     total, d_total = 0.0, xp.zeros_like(points)
     for is_support in (is_first, ~is_first):
-        loss, d_points = get_episode_loss(points, columns, is_support)
+        loss, d_points = get_loss(points, columns, is_support)
         total += loss / 2
         d_total += d_points / 2
     return total, d_total

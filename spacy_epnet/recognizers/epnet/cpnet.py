@@ -21,10 +21,10 @@ from ..learning import Learning, Lesson
 from ..means import get_halves_loss, get_means
 from ..settings import AdaptSettings, ComponentSettings
 from .adaptation import gather_spans, number_columns
-from .component import EPNetRecognizer
 from .head import begin_projecting, get_prototypes, project_spans, set_prototype
 from .pool import get_span_pool, sample_nones
 from .prototypes import NONE_ROW, get_free_row, join
+from .recognition import PrototypeRecognizer
 from .scopes import find_docs
 from .types import HeadOutput, ModelInput, Targets
 
@@ -134,17 +134,12 @@ def make_cpnet_ner(
     return pipe
 
 
-class CPNetRecognizer(EPNetRecognizer):
+class CPNetRecognizer(PrototypeRecognizer):
     """Pipeline component for few-shot named entity recognition with CP-Net."""
 
     settings_type = CPNetSettings
     adapt_type = CPNetAdaptSettings
     profiles = Path(__file__).with_name("cpnet.cfg")
-
-    @property
-    def loss_parts(self) -> dict[str, str]:
-        """RETURNS (Dict[str, str]): Nothing, the loss has no parts."""
-        return {}
 
     def update_model(self, docs: list[Doc], golds: list[Gold]) -> dict[str, float]:
         """Let spans be near the means of their types, up to the gradients. See the

@@ -98,5 +98,9 @@ class ProtoNetRecognizer(TokenRecognizer):
         self, tokens: TokenVectors, columns: Any, docs: list[Doc]
     ) -> tuple[float, TokenVectors]:
         """Let one half of the docs be the support set of the other. See the base."""
+        return get_halves_loss(tokens, columns, self.number_docs(docs))
+
+    def number_docs(self, docs: list[Doc]) -> Any:
+        """(T,) The number of the doc of each token."""
         numbers = numpy.repeat(numpy.arange(len(docs)), [len(doc) for doc in docs])
-        return get_halves_loss(tokens, columns, self.model.ops.asarray(numbers))
+        return self.model.ops.xp.asarray(numbers)  # type: ignore[attr-defined]
