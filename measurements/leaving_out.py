@@ -1,26 +1,33 @@
-"""Find what each corpus of a mixture brings, by training sources without it.
+"""Find what each corpus of a mixture brings, by leaving it out.
 
-    python -m measurements.leaving_out corpus/wnut17 corpus/ncbi_disease
+    python -m measurements.leaving_out types small corpus/wnut17 corpus/ncbi_disease
+    python -m measurements.leaving_out trainings corpus/wnut17 corpus/ncbi_disease
 
-Each TARGET is a folder with dev.spacy and test.spacy. Sources are trained for few
-steps, one from all corpora and one without each of them, and adapted to the targets.
-What is done already isn't done again, so that it can be interrupted at any time, and
-several processes can share the work, each with some of the rows.
+Each TARGET is a folder with dev.spacy and test.spacy. The first takes the types of a
+corpus from a trained source, so that new types can't begin as one of them. The second
+trains sources without it, which takes hours. What is done already isn't done again, so
+that both can be interrupted at any time, and several processes can share the work, each
+with some of the rows.
 """
 
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from statistics import fmean
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 import spacy
 import typer
+from spacy.language import Language
 from spacy.util import load_config
 
+from spacy_epnet.corpora.mixing import split_type
 from spacy_epnet.evaluation.benchmark import Benchmark, Profile, make_targets
 from spacy_epnet.evaluation.results import to_markdown
+from spacy_epnet.pipelines import find_recognizer
+from spacy_epnet.sources.catalog import load_pipeline
 
 from .benchmarking import choose_rows, run
 
@@ -28,35 +35,86 @@ ALL = "nothing"
 SHOTS = [1, 5]
 
 
-def main(
+app = typer.Typer()
+Rows: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--row",
+        help="Corpus to leave out, or 'nothing'. By default each of them in turn, "
+        "which shows the table, too",
+    ),
+]
+
+
+@app.command()
+def types(
+    model: str,
+    targets: list[Path],
+    supports: int = 3,
+    row: Rows = None,
+    output: Annotated[Path, typer.Option(help="Folder")] = Path("training/without"),
+) -> None:
+    """Measure a source without the types of each corpus, and show the differences."""
+
+    def forget(corpus: str) -> Language:
+        nlp = load_pipeline(model)
+        _, pipe = find_recognizer(nlp)
+        own = {label for label in pipe.labels if split_type(label)[0] == corpus}
+        pipe.set_labels([label for label in pipe.labels if label not in own])
+        assigned = pipe.learned["ever_assigned"]
+        pipe.learned["ever_assigned"] = {
+            label: place for label, place in assigned.items() if label not in own
+        }
+        return nlp
+
+    _, pipe = find_recognizer(load_pipeline(model))
+    corpora = dict.fromkeys(split_type(label)[0] for label in pipe.labels)
+    show(forget, choose_rows(row, [ALL, *corpora]), targets, supports, output)
+
+
+@app.command()
+def trainings(
     targets: list[Path],
     config: Path = Path("configs/mixed.cfg"),
     steps: int = 800,
     supports: int = 3,
-    row: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Corpus to leave out, or 'nothing'. By default each of them in turn, "
-            "which shows the table, too"
-        ),
-    ] = None,
+    row: Rows = None,
     output: Annotated[Path, typer.Option(help="Folder")] = Path("training/left-out"),
 ) -> None:
     """Train and measure a source without each corpus, and show the differences."""
-    splits = [t / f"{name}.spacy" for t in targets for name in ("dev", "test")]
     rows = list_rows(load_config(config))
+
+    def train_without(corpus: str) -> Language:
+        train(config, output / corpus, rows[corpus], steps)
+        return spacy.load(output / corpus / "model-last")
+
+    show(train_without, choose_rows(row, rows), targets, supports, output)
+
+
+def show(
+    make_source: Callable[[str], Language],
+    rows: list[str],
+    targets: list[Path],
+    supports: int,
+    output: Path,
+) -> None:
+    """Measure a source without each corpus, and show the differences.
+
+    make_source (Callable[[str], Language]): Makes the source without a corpus.
+    rows (List[str]): What to leave out.
+    targets (List[Path]): Folders of the targets.
+    supports (int): How many support sets to sample.
+    output (Path): Folder with a folder for the results of each row.
+    """
+    splits = [t / f"{name}.spacy" for t in targets for name in ("dev", "test")]
+    profiles, seeds = {"default": Profile("default", {})}, [*range(supports)]
     found = {}
-    for name in choose_rows(row, rows):
-        folder = output / name
-        train(config, folder, rows[name], steps)
+    for row in rows:
         benchmark = Benchmark(
-            spacy.load(folder / "model-last"),
-            make_targets(splits),
-            {"default": Profile("default", {})},
-            SHOTS,
-            [*range(supports)],
+            make_source(row), make_targets(splits), profiles, SHOTS, seeds
         )
-        found[name] = average(run(benchmark, folder / "results.json").runs)
+        (output / row).mkdir(parents=True, exist_ok=True)
+        found[row] = average(run(benchmark, output / row / "results.json").runs)
     if ALL in found:
         print(make_table(found))
 
@@ -115,4 +173,4 @@ def make_table(found: dict[str, dict[tuple[str, int], float]]) -> str:
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    app()
