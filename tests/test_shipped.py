@@ -24,6 +24,7 @@ SOURCE_TEXTS = [
     "Miriam Makeba sang in Nairobi with the Berlin Philharmonic.",
     "Toyota will pay for the World Cup in Mexico City.",
     "Marie Curie was reading Hamlet near Mount Fuji.",
+    "Angela Merkel was in Warsaw before she flew to Tokyo.",
     "The train was late and nobody complained.",
 ]
 
