@@ -34,7 +34,6 @@ from .benchmarking import choose_rows, run
 ALL = "nothing"
 SHOTS = [1, 5]
 
-
 app = typer.Typer()
 Rows: TypeAlias = Annotated[
     list[str] | None,
