@@ -11,11 +11,12 @@ with some of the rows.
 """
 
 import json
+import operator
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from statistics import fmean
+from statistics import fmean, stdev
 from typing import Annotated, Any, TypeAlias
 
 import spacy
@@ -77,15 +78,18 @@ def trainings(
     config: Path = Path("configs/mixed.cfg"),
     steps: int = 800,
     supports: int = 3,
+    repeats: Annotated[
+        int, typer.Option(help="Trainings with all corpora, which show what chance does")
+    ] = 3,
     row: Rows = None,
     output: Annotated[Path, typer.Option(help="Folder")] = Path("training/left-out"),
 ) -> None:
     """Train and measure a source without each corpus, and show the differences."""
-    rows = list_rows(load_config(config))
+    rows = list_rows(load_config(config), repeats)
 
-    def train_without(corpus: str) -> Language:
-        train(config, output / corpus, rows[corpus], steps)
-        return spacy.load(output / corpus / "model-last")
+    def train_without(name: str) -> Language:
+        train(config, output / name, rows[name], steps, seed=find_seed(name))
+        return spacy.load(output / name / "model-last")
 
     show(train_without, choose_rows(row, rows), targets, supports, output)
 
@@ -118,27 +122,37 @@ def show(
         print(make_table(found))
 
 
-def list_rows(config: dict[str, Any]) -> dict[str, list[str]]:
+def list_rows(config: dict[str, Any], repeats: int) -> dict[str, list[str]]:
     """What is left out, by the name of the row. With a corpus go those that have no
-    types but its own.
+    types but its own. With all corpora there are several rows, each with a seed.
     """
     parts = config["corpora"]["train"]["parts"]
     rows = {
         name: [name, *(n for n, p in parts.items() if p.get("types_of") == name)]
         for name in parts
     }
-    return {ALL: [], **rows}
+    others = {f"{ALL}-{seed}": [] for seed in range(1, repeats)}
+    return {ALL: [], **rows, **others}
 
 
-def train(config: Path, folder: Path, left_out: list[str], steps: int) -> None:
+def find_seed(row: str) -> int:
+    """The seed of a row's training."""
+    return int(row.partition("-")[2] or 0) if is_whole(row) else 0
+
+
+def train(
+    config: Path, folder: Path, left_out: list[str], steps: int, seed: int
+) -> None:
     """Train a source, or go on with it, in a process of its own."""
     settings = {
         "--output": str(folder),
         "--mixture.without": json.dumps(left_out),
+        "--system.seed": str(seed),
         "--corpora.dev.limit": "10",  # how well it knows its own types isn't asked
         "--training.max_steps": str(steps),
         "--training.eval_frequency": str(steps),
         "--training.optimizer.learn_rate.total_steps": str(steps),
+        "--training.optimizer.learn_rate.warmup_steps": str(steps // 20),
     }
     options = [word for pair in settings.items() for word in pair]
     command = [sys.executable, "-m", "spacy", "epnet", "train", str(config)]
@@ -157,18 +171,31 @@ def average(runs: dict[str, dict[str, Any]]) -> dict[tuple[str, int], float]:
 
 
 def make_table(found: dict[str, dict[tuple[str, int], float]]) -> str:
-    """Make a table of the sources' F1: what it is with all corpora, and by how much
-    it is more or less without one.
+    """Make a table of the sources' F1: what it is with all corpora, how much that
+    differs by chance, and by how much it is more or less without one of them.
     """
     cases = sorted(found[ALL], key=lambda case: (-case[1], case[0]))
-    rows = []
-    for name, scores in found.items():
-        base = {} if name == ALL else found[ALL]
-        values = [scores[case] - base.get(case, 0.0) for case in cases]
-        values.append(fmean(values))
-        rows.append([name, *(f"{value:{'+' if base else ''}.1f}" for value in values)])
+    scores = {
+        name: [*(values[case] for case in cases), fmean(values.values())]
+        for name, values in found.items()
+    }
+    whole = [*zip(*(scores[row] for row in scores if is_whole(row)), strict=True)]
+    means = [fmean(values) for values in whole]
+    rows = [[ALL, *(f"{mean:.1f}" for mean in means)]]
+    if len(whole[0]) > 1:
+        title = f"{ALL}, deviation of {len(whole[0])} trainings"
+        rows.append([title, *(f"{stdev(values):.1f}" for values in whole)])
+    for name in scores:
+        if not is_whole(name):
+            differences = map(operator.sub, scores[name], means)
+            rows.append([name, *(f"{value:+.1f}" for value in differences)])
     columns = [f"{target}, {shots}-shot" for target, shots in cases]
     return to_markdown(["left out", *columns, "average"], rows)
+
+
+def is_whole(row: str) -> bool:
+    """Whether no corpus was left out."""
+    return row.partition("-")[0] == ALL
 
 
 if __name__ == "__main__":

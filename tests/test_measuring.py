@@ -5,7 +5,7 @@ import random
 import spacy
 from spacy.tokens import Doc, Span
 
-from measurements.leaving_out import list_rows
+from measurements.leaving_out import find_seed, list_rows
 from measurements.leaving_out import make_table as make_leaving_out_table
 from measurements.settings import make_table
 from measurements.tasks import choose_types, keep_types
@@ -56,13 +56,15 @@ def test_settings_are_compared_on_the_same_cases():
 
 def test_with_a_corpus_go_those_that_have_no_types_of_their_own():
     parts = {"wide": {}, "part": {"types_of": "wide"}, "other": {}}
-    rows = list_rows({"corpora": {"train": {"parts": parts}}})
+    rows = list_rows({"corpora": {"train": {"parts": parts}}}, repeats=2)
     assert rows == {
         "nothing": [],
         "wide": ["wide", "part"],
         "part": ["part"],
         "other": ["other"],
+        "nothing-1": [],
     }
+    assert [find_seed(row) for row in rows] == [0, 0, 0, 0, 1]
 
 
 def test_what_is_left_out_is_compared_with_the_whole():
@@ -75,4 +77,18 @@ def test_what_is_left_out_is_compared_with_the_whole():
     assert lines[2:] == [
         "| nothing | 60.0 | 40.0 | 50.0 |",
         "| other | +3.0 | -1.0 | +1.0 |",
+    ]
+
+
+def test_chance_is_shown_beside_what_is_left_out():
+    found = {
+        "nothing": {("t", 5): 60.0},
+        "other": {("t", 5): 63.0},
+        "nothing-1": {("t", 5): 62.0},
+    }
+    lines = make_leaving_out_table(found).splitlines()
+    assert lines[2:] == [
+        "| nothing | 61.0 | 61.0 |",
+        "| nothing, deviation of 2 trainings | 1.4 | 1.4 |",
+        "| other | +2.0 | +2.0 |",
     ]
