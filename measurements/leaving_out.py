@@ -79,7 +79,7 @@ def trainings(
     steps: int = 800,
     supports: int = 3,
     repeats: Annotated[
-        int, typer.Option(help="Trainings with all corpora, which show what chance does")
+        int, typer.Option(help="Trainings with all corpora, to see what chance does")
     ] = 3,
     row: Rows = None,
     output: Annotated[Path, typer.Option(help="Folder")] = Path("training/left-out"),
