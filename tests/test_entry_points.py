@@ -92,12 +92,19 @@ def test_entry_points_resolve(entry):
         assert registry.get(kind, entry.name) is entry.load()
 
 
-@pytest.mark.parametrize("name", CONFIGS)
-def test_the_configs_for_training_are_complete(tiny_encoder, name):
+TRAINING_CONFIGS = [
+    path for path in (ROOT / "configs").glob("*.cfg") if path.name != "adapt.cfg"
+]
+
+
+@pytest.mark.parametrize("path", TRAINING_CONFIGS, ids=lambda path: path.stem)
+def test_the_configs_for_training_are_complete(tiny_encoder, path):
     overrides = {"paths.encoder": str(tiny_encoder)}
-    config = load_config(CONFIGS[name], overrides=overrides, interpolate=True)
+    config = load_config(path, overrides=overrides, interpolate=True)
     nlp = load_model_from_config(config, auto_fill=False, validate=True)
-    assert nlp.pipe_names == ["transformer", name]
+    transformer, name = nlp.pipe_names
+    assert transformer == "transformer"
+    assert name in CONFIGS
     optimizer = nlp.create_optimizer()
     assert optimizer.learn_rate is not None
 

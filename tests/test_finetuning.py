@@ -128,6 +128,16 @@ def test_paper_stops_when_the_loss_rises(trained):
     assert tuning.steps < 500
 
 
+def test_chance_does_not_stop_it(trained):
+    report = adapt(
+        trained, SUPPORT, profile="paper", lr=0.001, dropout=0.5, max_steps=60
+    )
+    tuning = report.learning.tuning
+    # Over samples of their own and with dropout, 20 losses don't all fall.
+    assert len(tuning.losses) > 20
+    assert tuning.losses[:20] == sorted(tuning.losses[:20], reverse=True)
+
+
 def test_weights_are_averaged(trained):
     settings = {
         "lr": 0.01,

@@ -30,13 +30,13 @@ SMOOTHING = 3
 class Tuning:
     """How fine-tuning went."""
 
-    losses: list[float] = field(default_factory=list)  # of each pass
+    losses: list[float] = field(default_factory=list)  # in each pass or after it
     steps: int = 0
     stopped: str = STEP_LIMIT
-    best: int = 0  # the pass with the smallest loss, from 0
+    best: int = 0  # the place of the smallest loss
 
     def add(self, loss: float, settings: EPNetAdaptSettings) -> None:
-        """Note the loss of a pass over the support set."""
+        """Note a loss, once in a pass over the support set."""
         self.losses.append(loss)
         if loss < self.losses[self.best]:
             self.best = len(self.losses) - 1
@@ -79,8 +79,11 @@ def tune(
     training = PartialTraining(
         head, rows=trained_rows, trains_projection=trains_projection, lr=settings.lr
     )
+    tau_in_loss = tau if settings.dispersion_loss else None
     tuning = Tuning()
     once = None
+    # The loss of what is sampled and dropped at random rises and falls by chance.
+    watched = sample(pool, settings, ops) if settings.patience else None
     batch_size = settings.batch_size
     if batch_size is None and trains_projection:
         batch_size = choose_batch_size(pool)
@@ -88,6 +91,10 @@ def tune(
         pool = sample(pool, settings, ops)
         once = pool.flatten(ops=ops) if batch_size is None else None
     with training.open():
+        if watched is not None:
+            tuning.add(
+                measure_loss(head, tokens, watched, rows, tau=tau_in_loss), settings
+            )
         while tuning.stopped == STEP_LIMIT and tuning.steps < settings.max_steps:
             losses = []
             for batch in iter_batches(pool, batch_size, ops):
@@ -96,9 +103,7 @@ def tune(
                     tokens, spans, rows, dropout=settings.dropout
                 )
                 with numpy.errstate(over="ignore", invalid="ignore"):
-                    loss, gradient = get_loss(
-                        outputs, targets, tau=tau if settings.dispersion_loss else None
-                    )
+                    loss, gradient = get_loss(outputs, targets, tau=tau_in_loss)
                 if not math.isfinite(loss):
                     raise ValueError(
                         Errors.EP031.format(steps=tuning.steps, lr=settings.lr)
@@ -112,7 +117,10 @@ def tune(
                     training.add_to_average(settings.average)
                 if tuning.steps == settings.max_steps:
                     break
-            tuning.add(fmean(losses), settings)
+            passed = fmean(losses)
+            if watched is not None:
+                passed = measure_loss(head, tokens, watched, rows, tau=tau_in_loss)
+            tuning.add(passed, settings)
         if settings.average:
             training.use_average()
     return tuning
@@ -152,6 +160,14 @@ def sample(pool: SpanPool, settings: EPNetAdaptSettings, ops: Ops) -> SpanPool:
     return sample_nones(
         pool, count=settings.none_samples, hard_share=settings.hard_nones, ops=ops
     )
+
+
+def measure_loss(
+    head: Model, tokens: TokenVectors, pool: SpanPool, rows: Rows, *, tau: float | None
+) -> float:
+    """Find the loss of some spans, without dropout. See `get_loss`."""
+    spans, targets = pool.flatten(ops=head.ops)
+    return get_loss(head.predict((tokens, spans, rows)), targets, tau=tau)[0]
 
 
 def get_loss(

@@ -27,7 +27,8 @@ class EPNetAdaptSettings(AdaptSettings):
     max_steps (int): Steps that are never exceeded.
     target_loss (float): Stop when the loss is lower, over the last three passes.
     patience (int): Stop when the loss hasn't fallen for as many passes over the
-        support set. 0 for never.
+        support set. It is the loss after a pass, without dropout and always of the
+        same None spans. 0 for never.
     average (int): Take the moving average of the weights over about as many steps.
         0 for the last weights.
     none_samples (int): None spans of each sentence.
