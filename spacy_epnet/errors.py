@@ -172,6 +172,11 @@ class Errors(metaclass=ErrorsWithCodes):
         "The results in '{path}' would be called '{name}', like others before. Give "
         "each file a name of its own: NAME={path}"
     )
+    EP050 = (
+        "'{name}' trains its encoder when it is adapted, and {others} would suffer "
+        "from that. Give it an encoder of its own before: "
+        "nlp.replace_listeners('{encoder}', '{name}', ['model.tok2vec'])"
+    )
 
 
 class CorpusError(ValueError):

@@ -103,38 +103,59 @@ def forget_tensors(doc: Doc) -> None:
         doc._.trf_data = None
 
 
-def copy_pipeline(nlp: Language, name: str) -> Language:
+def find_encoders(nlp: Language, name: str) -> dict[str, Any]:
+    """Find the components that a recogniser listens to.
+
+    nlp (Language): The pipeline.
+    name (str): The recogniser.
+    RETURNS (Dict[str, Any]): The components, by their names.
+    """
+    components = dict(nlp._components)
+    return {n: p for n, p in components.items() if name in get_listener_map(p)}
+
+
+def get_listener_map(component: Any) -> dict[str, list[Model]]:
+    """The listeners of each component that listens to this one."""
+    return getattr(component, "listener_map", None) or {}
+
+
+def copy_pipeline(nlp: Language, name: str, *, with_encoder: bool = False) -> Language:
     """Make a pipeline with a recogniser of its own.
 
     nlp (Language): The pipeline, which isn't changed, whatever happens to the copy
-        later, except if the encoder is trained.
+        later, except if the encoder is trained and shared.
     name (str): The recogniser.
-    RETURNS (Language): The copy, which shares the weights of the encoder, and the
-        components that don't feed the recogniser.
+    with_encoder (bool): Whether the copy has an encoder of its own. Otherwise it shares
+        its weights.
+    RETURNS (Language): The copy, which shares the components that don't feed the
+        recogniser.
     """
-    pipe = copy_recognizer(find_recognizer(nlp, name)[1])
+    pipe = copy_recognizer(find_recognizer(nlp, name)[1], with_encoder=with_encoder)
     twin = _copy_frame(nlp)
     apart: dict[str, Any] = {name: pipe}
-    for other_name, other in nlp._components:
-        listeners = getattr(other, "listener_map", None)
-        if listeners is not None and name in listeners:
-            apart[other_name] = copy(other)
-            apart[other_name].listener_map = {
-                **{n: list(own) for n, own in listeners.items()},
-                name: get_listeners(pipe.model),
-            }
+    for encoder_name, encoder in find_encoders(nlp, name).items():
+        apart[encoder_name] = other = copy(encoder)
+        other.listener_map = {
+            **{n: list(own) for n, own in encoder.listener_map.items()},
+            name: get_listeners(pipe.model),
+        }
+        if with_encoder:
+            other.model = copy_model(encoder.model)
     # spaCy has no public way to make a pipeline over components that exist.
     twin._components = [(n, apart.get(n, p)) for n, p in nlp._components]
     pipe.cfg.follow(twin, name)
     return twin
 
 
-def copy_recognizer(pipe: FewShotRecognizer) -> FewShotRecognizer:
-    """Copy a recogniser, but for the networks that its token vectors come from."""
+def copy_recognizer(
+    pipe: FewShotRecognizer, *, with_encoder: bool = False
+) -> FewShotRecognizer:
+    """Copy a recogniser, and if wanted the networks its token vectors come from."""
     twin = copy(pipe)
     twin.cfg = copy(pipe.cfg)
     twin.learned = deepcopy(pipe.learned)
-    twin.model = copy_model(pipe.model, sharing=pipe.model.get_ref("tok2vec"))
+    shared = None if with_encoder else pipe.model.get_ref("tok2vec")
+    twin.model = copy_model(pipe.model, sharing=shared)
     return twin
 
 
@@ -147,10 +168,10 @@ def take_over(nlp: Language, twin: Language, name: str) -> None:
     """
     _, pipe = find_recognizer(nlp, name)
     _, new = find_recognizer(twin, name)
-    for _, other in nlp._components:
-        listeners = getattr(other, "listener_map", None)
-        if listeners is not None and name in listeners:
-            listeners[name] = get_listeners(new.model)
+    others = find_encoders(twin, name)
+    for encoder_name, encoder in find_encoders(nlp, name).items():
+        encoder.listener_map[name] = get_listeners(new.model)
+        encoder.model = others[encoder_name].model
     pipe.model, pipe.learned = new.model, new.learned
     pipe.cfg = new.cfg
     pipe.cfg.follow(nlp, name)

@@ -19,6 +19,7 @@ CONFIGS = {
     "protonet_ner": ROOT / "configs" / "protonet.cfg",
     "protonet_pd_ner": ROOT / "configs" / "protonet_pd.cfg",
     "nnshot_ner": ROOT / "configs" / "nnshot.cfg",
+    "container_ner": ROOT / "configs" / "container.cfg",
     "structshot_ner": ROOT / "configs" / "structshot.cfg",
 }
 

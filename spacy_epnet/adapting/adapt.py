@@ -21,6 +21,7 @@ from ..recognizers.settings import make_adapt_config, resolve_adapt_settings
 from .checks import find_confusions
 from .report import AdaptReport
 from .support import Item, read_support, realign
+from .whole import WholeTraining, check_alone
 
 
 def adapt(
@@ -42,7 +43,8 @@ def adapt(
     labels (str): Whether the new types "replace" those of the pipeline, or "extend"
         them.
     in_place (bool): Whether to change the pipeline itself. Otherwise it stays as it
-        is, and the adapted one shares the weights of its encoder.
+        is, and the adapted one shares the weights of its encoder, unless the recogniser
+        trains it.
     name (Optional[str]): The component, if the pipeline has several recognisers.
     profile (str): The settings to begin with, one of the recogniser's profiles.
     on_step (Callable[[int, float], object]): Told of each step and its loss.
@@ -72,7 +74,11 @@ def adapt(
         fixed=source.fixed_when_extending,
     )
     settings = resolve_adapt_settings(source.adapt_type, config)
-    twin = copy_pipeline(nlp, name)
+    # Types that are kept depend on the encoder as it is.
+    with_encoder = source.trains_encoder and not extends
+    if with_encoder:
+        check_alone(nlp, name)
+    twin = copy_pipeline(nlp, name, with_encoder=with_encoder)
     _, pipe = find_recognizer(twin, name)
     known = pipe.labels if extends else ()
     with seeded(settings.seed):
@@ -83,6 +89,9 @@ def adapt(
             found = ", ".join(support.counts)
             raise ValueError(Errors.EP025.format(name=name, labels=found))
         clock.lap("encode")
+        training = None
+        if with_encoder:
+            training = WholeTraining(twin, name, support.docs, support.golds)
         lesson = Lesson(
             support.docs,
             support.golds,
@@ -92,8 +101,11 @@ def adapt(
             config,
             partial(encode_texts, twin, name),
             on_step,
+            training,
         )
         learning = pipe.learn(lesson, settings)
+        if training is not None:
+            tokens = training.encode()
         clock.lap("learn")
         if not extends:
             pipe.forget()

@@ -165,7 +165,7 @@ class Progress:
 
     def encoded(self, target: str, total: int, count: int) -> None:
         """Some docs of a query set have been encoded."""
-        if target != self._target:
+        if target != self._target or self._n_docs == total:
             self._target, self._n_docs = target, 0
         self._n_docs += count
         self._bar.set_description(f"Encoding {target}: {self._n_docs} of {total}")
@@ -198,7 +198,7 @@ def show_results(results: Any, *, per_type: bool) -> None:
         msg.table(rows, header=header, aligns=("l", "r", "r", "r"))
         seconds = {part: value["mean"] for part, value in group["seconds"].items()}
         msg.text(
-            f"Encoding the query set took {seconds['encode_query']:.1f} s, once. Each "
+            f"Encoding the query set took {seconds['encode_query']:.1f} s. Each "
             f"support set: adapting {seconds['adapt']:.1f} s, recognizing "
             f"{seconds['recognize']:.1f} s"
         )

@@ -24,14 +24,16 @@ def iter_weights(model: Model) -> Iterator[bytes]:
                     yield value.cpu().contiguous().numpy().tobytes()
 
 
-def copy_model(model: Model, *, sharing: Model) -> Model:
+def copy_model(model: Model, *, sharing: Model | None = None) -> Model:
     """Copy a model, but for the PyTorch networks inside a part of it.
 
     model (Model): The model.
-    sharing (Model): The part of it whose networks the copy has in common with it.
+    sharing (Optional[Model]): The part of it whose networks the copy has in common with
+        it, if any.
     RETURNS (Model): The copy.
     """
-    shared = {id(shim): shim for node in sharing.walk() for shim in node.shims}
+    nodes = [] if sharing is None else sharing.walk()
+    shared = {id(shim): shim for node in nodes for shim in node.shims}
     twin = deepcopy(model, dict(shared))
     for node in twin.walk():
         renew_node(node)

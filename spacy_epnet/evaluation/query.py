@@ -1,6 +1,7 @@
 """A query set that is encoded once and recognised many times."""
 
 from collections.abc import Callable, Iterable
+from time import perf_counter
 from typing import Any, NamedTuple
 
 from spacy.language import Language
@@ -63,11 +64,13 @@ class Query:
         self.examples = [make_bare_example(nlp, doc) for doc in docs]
         self._batches: list[tuple[list[int], TokenVectors]] = []
         self._before: list[State] = []
+        begin = perf_counter()
         for indices in minibatch(range(len(self.examples)), BATCH_SIZE):
             batch = [self.examples[i].predicted for i in indices]
             self._batches.append((list(indices), encode_docs(nlp, name, batch)))
             self._before += [State.read(doc) for doc in batch]
             on_docs(len(batch))
+        self.seconds = perf_counter() - begin
 
     def score(self, pipe: Contract, *, without: Iterable[int] = ()) -> dict[str, Any]:
         """Recognise the docs and score the result like `spacy evaluate`.

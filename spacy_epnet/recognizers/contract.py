@@ -31,6 +31,8 @@ class Contract(TrainablePipe):
     adapt_type: ClassVar[type[AdaptSettings]] = AdaptSettings
     # Ways to adapt it, as a config with a section for each.
     profiles: ClassVar[Path] = Path(__file__).with_name("profiles.cfg")
+    # Whether learning new types trains the encoder, too.
+    trains_encoder: ClassVar[bool] = False
     # Settings of an adaptation that can't be changed when types are added to others.
     fixed_when_extending: ClassVar[frozenset[str]] = frozenset()
 

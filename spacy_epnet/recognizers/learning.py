@@ -1,15 +1,31 @@
 """What a recogniser learns from when it is adapted, and what it tells of it."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from spacy.tokens import Doc
+from thinc.api import Optimizer
 
 from ..types import TokenVectors
 from .gold import Gold
 
 OnStep: TypeAlias = Callable[[int, float], object]
+
+# Sentences that are learned from at once. A large support set is dealt out to parts of
+# about the same size, so that the time it takes doesn't grow faster than the set.
+MAX_SENTENCES = 64
+
+
+class EncoderTraining(Protocol):
+    """What trains a recogniser together with its encoder."""
+
+    def update(self, optimizer: Optimizer, drop: float) -> float:
+        """Learn from the support set, and tell the loss."""
+
+    def encode(self) -> TokenVectors:
+        """Make the token vectors of the support set anew."""
 
 
 class Lesson(NamedTuple):
@@ -23,6 +39,18 @@ class Lesson(NamedTuple):
     config: dict[str, Any]  # the settings, as they are in a config
     encode_texts: Callable[[list[str]], list[TokenVectors]]  # for all else
     on_step: OnStep  # told of each step and its loss
+    training: EncoderTraining | None  # if the recogniser trains its encoder
+
+
+def deal_evenly(count: int) -> list[slice]:
+    """Deal sentences out to as few parts as need be, of about the same size.
+
+    count (int): How many there are.
+    RETURNS (List[slice]): The places of each part.
+    """
+    n_parts = max(1, math.ceil(count / MAX_SENTENCES))
+    size = max(1, math.ceil(count / n_parts))
+    return [slice(start, start + size) for start in range(0, count, size)]
 
 
 @dataclass

@@ -11,7 +11,7 @@ from thinc.api import Model, Ops
 
 from ...errors import Errors
 from ...types import TokenVectors
-from ..learning import OnStep
+from ..learning import OnStep, deal_evenly
 from .losses import get_dispersion_loss, get_span_loss
 from .pool import SpanPool, sample_nones
 from .settings import EPNetAdaptSettings
@@ -20,8 +20,6 @@ from .types import HeadOutput, Rows, Targets
 STEP_LIMIT = "the step limit was reached"
 NO_FALL = "the loss stopped falling"
 LOW_ENOUGH = "the loss was low enough"
-# Sentences in a step, unless the settings say how many.
-MAX_SENTENCES = 64
 # Passes over which the loss is averaged before it is said to be low.
 SMOOTHING = 3
 
@@ -145,14 +143,10 @@ def iter_batches(pool: SpanPool, size: int | None, ops: Ops) -> Iterator[SpanPoo
 
 
 def choose_batch_size(pool: SpanPool) -> int | None:
-    """Sentences in a batch, or null for all.
-
-    A large support set is learned in parts of about the same size, so that the time
-    it takes doesn't grow faster than the set.
-    """
+    """Sentences in a batch, or null for all."""
     count = len({*pool.entity_sentences.tolist(), *pool.none_sentences.tolist()})
-    n_batches = math.ceil(count / MAX_SENTENCES)
-    return math.ceil(count / n_batches) if n_batches > 1 else None
+    first, *others = deal_evenly(count)
+    return first.stop if others else None
 
 
 def sample(pool: SpanPool, settings: EPNetAdaptSettings, ops: Ops) -> SpanPool:

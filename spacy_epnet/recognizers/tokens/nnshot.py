@@ -6,16 +6,13 @@ from typing import Any
 from spacy.language import Language
 from spacy.tokens import Doc
 from thinc.api import Config, Model, get_array_module
-from thinc.types import Floats2d
 
 from ...types import TokenVectors
 from ..factories import SCORE_WEIGHTS, WRITES
 from ..gold import UNKNOWN
-from ..means import get_cross_entropy, get_square_distances
-from .component import TokenRecognizer
-from .distances import get_nearest_by_column, normalize
-from .memory import TokenMemory
+from ..means import get_cross_entropy
 from .model import set_classes
+from .nearest import NearestTokenRecognizer
 
 DEFAULT_CONFIG = """
 [nnshot_ner]
@@ -80,19 +77,8 @@ def make_nnshot_ner(
     return pipe
 
 
-class NNShotRecognizer(TokenRecognizer):
+class NNShotRecognizer(NearestTokenRecognizer):
     """Pipeline component for few-shot named entity recognition with NNShot."""
-
-    def represent(self, tokens: TokenVectors) -> TokenVectors:
-        """Give tokens the length 1. See the base."""
-        return normalize(tokens)
-
-    def measure(
-        self, points: TokenVectors, memory: TokenMemory, n_columns: int
-    ) -> Floats2d:
-        """Measure distances to the nearest token of each type. See the base."""
-        distances = get_square_distances(points, memory.vectors)
-        return get_nearest_by_column(distances, memory.columns, n_columns)
 
     def on_labels(self) -> None:
         """Give the classifier a class for each label. See the base."""

@@ -1,6 +1,6 @@
 """Token-level recognisers that mind which type follows which."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy
 from pydantic import Field
@@ -9,6 +9,7 @@ from thinc.api import NumpyOps
 
 from ..gold import Gold
 from ..layout import Layout, find_begins, get_layout
+from ..settings import ComponentSettings
 from .component import TokenRecognizer, TokenSettings
 from .memory import tag_tokens
 from .transitions import (
@@ -40,7 +41,7 @@ class SequenceRecognizer(TokenRecognizer):
     To be put before another token-level recogniser among the bases of a class.
     """
 
-    settings_type = SequenceSettings
+    settings_type: ClassVar[type[ComponentSettings]] = SequenceSettings
 
     def __init__(self, *args: Any, **kwargs: Any):
         """Initialize the recogniser. See the factories for the settings."""

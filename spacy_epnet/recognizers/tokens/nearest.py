@@ -1,0 +1,24 @@
+"""Token-level recognisers whose tokens take the type of the nearest one."""
+
+from thinc.types import Floats2d
+
+from ...types import TokenVectors
+from ..means import get_square_distances
+from .component import TokenRecognizer
+from .distances import get_nearest_by_column, normalize
+from .memory import TokenMemory
+
+
+class NearestTokenRecognizer(TokenRecognizer):
+    """Compares the directions of tokens with those of all that are remembered."""
+
+    def represent(self, tokens: TokenVectors) -> TokenVectors:
+        """Give tokens the length 1. See the base."""
+        return normalize(tokens)
+
+    def measure(
+        self, points: TokenVectors, memory: TokenMemory, n_columns: int
+    ) -> Floats2d:
+        """Measure distances to the nearest token of each type. See the base."""
+        distances = get_square_distances(points, memory.vectors)
+        return get_nearest_by_column(distances, memory.columns, n_columns)
