@@ -15,6 +15,7 @@ SOURCE_CONFIG = ROOT / "configs" / "source.cfg"
 # How each recogniser is trained.
 CONFIGS = {
     "epnet_ner": SOURCE_CONFIG,
+    "epnet_tokens_ner": ROOT / "configs" / "epnet_tokens.cfg",
     "cpnet_ner": ROOT / "configs" / "cpnet.cfg",
     "protonet_ner": ROOT / "configs" / "protonet.cfg",
     "protonet_pd_ner": ROOT / "configs" / "protonet_pd.cfg",

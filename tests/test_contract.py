@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 from spacy_epnet import FewShotRecognizer, adapt, explain
 from spacy_epnet.cli import epnet_cli
 from spacy_epnet.recognizers.tokens.component import TokenRecognizer
+from spacy_epnet.recognizers.tokens.sequences import SequenceRecognizer
 
 from . import toy
 from .conftest import CONFIGS, ROOT, SMALL_TOK2VEC, get_ents, train
@@ -101,10 +102,15 @@ def test_new_types_are_learned_and_the_source_stays(name, nlp):
 def test_types_join_leave_and_change_their_names(name, nlp, references):
     texts = [doc.text for doc in references]
     old = nlp.get_pipe(name).labels
-    twin = adapt(nlp, JOINING, labels="extend").nlp
+    report = adapt(nlp, JOINING, labels="extend")
+    twin = report.nlp
     pipe = twin.get_pipe(name)
     assert pipe.labels == (*old, "SOUND")
-    assert "SOUND" in {e.label_ for e in twin("Nobody barked there .").ents}
+    found = [{e.label_ for e in doc.ents} for doc in twin.pipe(t for t, _ in JOINING)]
+    # It is learned, or it is told that it isn't.
+    is_missed = "SOUND" in {problem.where for problem in report.problems}
+    assert sum("SOUND" in labels for labels in found) == (0 if is_missed else 2)
+    assert not is_missed or name == "epnet_ner"
     if name != "toy_ner":
         kept = {e.label_ for doc in twin.pipe(texts) for e in doc.ents}
         assert kept >= {"PERSON", "PLACE"}
@@ -171,7 +177,8 @@ def test_entities_that_cannot_be_predicted_are_told(name, nlp):
     too_long, spaced = Span(doc, 2, 15, label="X"), Span(doc, 13, 16, label="X")
     assert isinstance(pipe.limits, str)
     assert not pipe.can_predict(spaced)
-    assert pipe.can_predict(too_long) == isinstance(pipe, TokenRecognizer)
+    by_tokens = isinstance(pipe, TokenRecognizer | SequenceRecognizer)
+    assert pipe.can_predict(too_long) == by_tokens
 
 
 def test_commands_know_only_the_contract(name, nlp, tmp_path, references):

@@ -43,9 +43,11 @@ def run(script):
 def test_every_kind_is_registered():
     assert {entry.group for entry in OURS} == set(GROUPS)
     assert {entry.name for entry in OURS} == {
+        "container_ner",
         "cpnet_ner",
         "epnet",
         "epnet_ner",
+        "epnet_tokens_ner",
         "nnshot_ner",
         "protonet_ner",
         "protonet_pd_ner",
@@ -57,6 +59,7 @@ def test_every_kind_is_registered():
         "spacy-epnet.MixedLabels.v1",
         "spacy-epnet.SurfaceTok2Vec.v1",
         "spacy-epnet.TokenClassifier.v1",
+        "spacy-epnet.TokenGaussians.v1",
         "spacy-epnet.TokenMemory.v1",
         "spacy-epnet.TokenPairs.v1",
         "spacy-epnet.TransformerModel.v1",

@@ -19,6 +19,11 @@ class LabelledRecognizer(SavedRecognizer):
         return tuple(self.learned["labels"])
 
     @property
+    def columns(self) -> dict[str, int]:
+        """RETURNS (Dict[str, int]): The number of each label where None is 0."""
+        return {label: i for i, label in enumerate(self.labels, 1)}
+
+    @property
     def label_data(self) -> list[str] | dict[str, list[str]]:
         """RETURNS (Union[List[str], Dict[str, List[str]]]): What `spacy init labels`
         writes for the component: the labels, of each corpus if it learned from several.

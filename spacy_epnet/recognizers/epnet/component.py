@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import ClassVar
 
 from spacy.tokens import Doc
 from spacy.training import Example
@@ -10,6 +11,7 @@ from ...types import Bools2d
 from ..gold import Gold
 from ..layout import get_layout
 from ..learning import Lesson
+from ..settings import ComponentSettings
 from .adaptation import (
     EPNetLearning,
     assign_prototypes,
@@ -31,7 +33,7 @@ from .types import HeadOutput, Targets
 class EPNetRecognizer(PrototypeRecognizer):
     """Pipeline component for few-shot named entity recognition with EP-Net."""
 
-    settings_type = EPNetSettings
+    settings_type: ClassVar[type[ComponentSettings]] = EPNetSettings
     adapt_type = EPNetAdaptSettings
     profiles = Path(__file__).with_name("profiles.cfg")
 
@@ -46,7 +48,7 @@ class EPNetRecognizer(PrototypeRecognizer):
         pool = get_span_pool(
             golds,
             get_layout(docs, ops=ops),
-            {label: i for i, label in enumerate(self.labels, 1)},
+            self.columns,
             max_width=self.max_width,
             ops=ops,
         )

@@ -147,7 +147,7 @@ class CPNetRecognizer(PrototypeRecognizer):
         """
         ops, head = self.model.ops, self.model.get_ref("head")
         tokens, backprop_tokens = self.model.get_ref("flat_tokens").begin_update(docs)
-        columns = {label: i for i, label in enumerate(self.labels, 1)}
+        columns = self.columns
         layout = get_layout(docs, ops=ops)
         pool = get_span_pool(golds, layout, columns, max_width=self.max_width, ops=ops)
         pool = sample_nones(

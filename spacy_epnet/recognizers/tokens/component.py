@@ -85,11 +85,6 @@ class TokenRecognizer(FewShotRecognizer):
         return memory
 
     @property
-    def columns(self) -> dict[str, int]:
-        """RETURNS (Dict[str, int]): The column of each label."""
-        return {label: i for i, label in enumerate(self.labels, 1)}
-
-    @property
     def is_ready(self) -> bool:
         """RETURNS (bool): Whether there is a memory."""
         return get_memory(self.model) is not None

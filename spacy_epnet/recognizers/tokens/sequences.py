@@ -1,4 +1,4 @@
-"""Token-level recognisers that mind which type follows which."""
+"""Recognisers of tokens that mind which type follows which."""
 
 from typing import Any, ClassVar
 
@@ -7,10 +7,11 @@ from pydantic import Field
 from spacy.tokens import Doc
 from thinc.api import NumpyOps
 
+from ..base import FewShotRecognizer
 from ..gold import Gold
 from ..layout import Layout, find_begins, get_layout
 from ..settings import ComponentSettings
-from .component import TokenRecognizer, TokenSettings
+from .component import TokenSettings
 from .memory import tag_tokens
 from .transitions import (
     Transfer,
@@ -24,8 +25,8 @@ from .transitions import (
 LEAST_PROBABILITY = 1e-12
 
 
-class SequenceSettings(TokenSettings):
-    """The settings of the component.
+class DependencySettings(ComponentSettings):
+    """The settings of a component that minds which type follows which.
 
     transfer (str): How what was learned of the source's types is handed to others.
     temperature (float): Power of the transitions. The smaller, the less they count.
@@ -35,10 +36,14 @@ class SequenceSettings(TokenSettings):
     temperature: float = Field(gt=0)
 
 
-class SequenceRecognizer(TokenRecognizer):
+class SequenceSettings(TokenSettings, DependencySettings):
+    """The settings of a token-level recogniser that does."""
+
+
+class SequenceRecognizer(FewShotRecognizer):
     """Chooses the types of all tokens of a sentence together.
 
-    To be put before another token-level recogniser among the bases of a class.
+    To be put before another recogniser among the bases of a class.
     """
 
     settings_type: ClassVar[type[ComponentSettings]] = SequenceSettings
@@ -60,7 +65,7 @@ class SequenceRecognizer(TokenRecognizer):
 
     def initialize_model(self, docs: list[Doc]) -> None:
         """Begin with nothing learned. See the base."""
-        super().initialize_model(docs)
+        super().initialize_model(docs)  # type: ignore[safe-super]
         self._forget_transitions()
 
     def update_model(self, docs: list[Doc], golds: list[Gold]) -> dict[str, float]:
@@ -69,10 +74,15 @@ class SequenceRecognizer(TokenRecognizer):
         begins = find_begins(get_layout(docs, ops=NumpyOps()).segments)
         counts = self.learned["transitions"] + count_transitions(columns, begins)
         self.learned["transitions"] = counts.tolist()
-        return super().update_model(docs, golds)
+        return super().update_model(docs, golds)  # type: ignore[safe-super]
 
     def choose_columns(self, probabilities: Any, layout: Layout) -> Any:
-        """Find the most probable sequence of types. See the base."""
+        """Find the most probable sequence of types.
+
+        probabilities (Floats2d): (T, columns) How probable each is for each token.
+        layout (Layout): The batch.
+        RETURNS (Ints1d): (T,) The column that each token takes.
+        """
         ops = self.model.ops
         abstract = to_probabilities(numpy.asarray(self.learned["transitions"]))
         n_types = probabilities.shape[1] - 1
