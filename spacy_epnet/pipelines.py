@@ -213,6 +213,31 @@ def hash_pipeline(nlp: Language) -> str:
         digest.update(srsly.json_dumps(known, sort_keys=True).encode("utf8"))
         model = getattr(part, "model", None)
         if isinstance(model, Model):
-            for weights in iter_weights(model):
-                digest.update(weights)
+            update_hash(digest, model)
     return digest.hexdigest()
+
+
+def hash_encoder(nlp: Language, name: str) -> str:
+    """Tell pipelines apart by the token vectors that their recognisers get.
+
+    nlp (Language): The pipeline.
+    name (str): The recogniser.
+    RETURNS (str): The hash of all that makes them.
+    """
+    before = nlp.pipe_names[: nlp.pipe_names.index(name)]
+    settings = {n: nlp.get_pipe_config(n) for n in before}
+    settings[""] = nlp.get_pipe_config(name)["model"].get("tok2vec")
+    digest = sha256(srsly.json_dumps(settings, sort_keys=True).encode("utf8"))
+    for part in map(nlp.get_pipe, before):
+        model = getattr(part, "model", None)
+        if isinstance(model, Model):
+            update_hash(digest, model)
+    _, pipe = find_recognizer(nlp, name)
+    update_hash(digest, pipe.model.get_ref("tok2vec"))
+    return digest.hexdigest()
+
+
+def update_hash(digest: Any, model: Model) -> None:
+    """Take all weights of a model into a hash."""
+    for weights in iter_weights(model):
+        digest.update(weights)

@@ -12,7 +12,9 @@ from spacy_epnet.adapting import adapt
 from spacy_epnet.cli import epnet_cli
 from spacy_epnet.corpora.sampling import Corpus
 from spacy_epnet.evaluation.benchmark import Benchmark, Profile, make_targets
+from spacy_epnet.evaluation.query import Queries, Query
 from spacy_epnet.evaluation.results import Results
+from spacy_epnet.pipelines import find_recognizer
 
 QUICK = {"lr": 0.01, "max_steps": 10, "average": 0}
 
@@ -93,6 +95,31 @@ def test_the_query_set_is_encoded_once(folder, monkeypatch):
     n_supports = sum(len(result["sentences"]) for _, result in runs)
     n_names = sum(seen) - n_supports - 10
     assert n_names == 0  # the target's types are the source's own
+
+
+def test_recognisers_over_the_same_encoder_share_query_sets(folder, trained):
+    corpus = Corpus(folder / "one" / "test.spacy", trained.vocab)
+    queries = Queries()
+    first = queries.get(trained, "epnet_ner", corpus)
+    support = Corpus(folder / "one" / "dev.spacy", trained.vocab).docs[:2]
+    adapted = adapt(trained, support, **QUICK).nlp
+    assert queries.get(adapted, "epnet_ner", corpus) is first
+    # One that is read again has the same weights, and another vocabulary.
+    again = spacy.load(folder / "source")
+    assert queries.get(again, "epnet_ner", corpus) is first
+    _, pipe = find_recognizer(adapted)
+    scores = first.score(pipe)
+    assert (
+        scores["ents_f"] == Query(again, "epnet_ner", corpus.docs).score(pipe)["ents_f"]
+    )
+    other = Corpus(folder / "one" / "dev.spacy", trained.vocab)
+    assert queries.get(again, "epnet_ner", other) is not first
+    last = queries.get(again, "epnet_ner", corpus)
+    for node in again.get_pipe("transformer").model.walk():
+        for shim in node.shims:
+            for weight in shim._model.parameters():
+                weight.data += 0.01
+    assert queries.get(again, "epnet_ner", corpus) is not last
 
 
 def test_an_interrupted_benchmark_goes_on(folder, tmp_path):

@@ -7,18 +7,18 @@ from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from ..adapting import AdaptReport, adapt
+from ..adapting import adapt
 from ..corpora.sampling import Corpus, sample_greedily
 from ..errors import CorpusError, Errors
 from ..pipelines import find_recognizer, hash_pipeline
 from ..recognizers.contract import Contract
 from ..recognizers.settings import make_adapt_config, resolve_adapt_settings
-from .query import Query, get_prf
+from .query import Queries, get_prf
 
 PACKAGES = (
     "spacy-epnet",
@@ -28,6 +28,8 @@ PACKAGES = (
     "torch",
     "transformers",
 )
+
+OnEncode: TypeAlias = Callable[[str, int, int], object]
 
 
 class Target(NamedTuple):
@@ -107,6 +109,15 @@ class Run(NamedTuple):
         return show_shots(self.shots)
 
 
+class Adapted(NamedTuple):
+    """A pipeline that knows the types of a support set."""
+
+    nlp: Language
+    seconds: float  # that it took
+    summary: str
+    cells: dict[str, tuple[str, ...]]  # what is told of each type
+
+
 @dataclass
 class Benchmark:
     """What is to be measured.
@@ -176,7 +187,7 @@ class Benchmark:
         self,
         done: Iterable[str] = (),
         *,
-        on_encode: Callable[[str, int, int], object] = lambda name, total, count: None,
+        on_encode: OnEncode = lambda name, total, count: None,
     ) -> Iterator[tuple[Run, dict[str, Any]]]:
         """Measure what hasn't been measured yet.
 
@@ -185,58 +196,98 @@ class Benchmark:
             target how many more are encoded.
         YIELDS (Tuple[Run, Dict[str, Any]]): A run and its results.
         """
-        finished = set(done)
         for target in self.targets:
-            runs = [run for run in self.list_runs(target) if run.key not in finished]
-            if runs:
-                tell = partial(on_encode, target.name)
-                yield from self._run_target(target, runs, tell)
+            yield from self.run_target(target, Queries(), done, on_encode=on_encode)
 
-    def _run_target(
-        self, target: Target, runs: list[Run], on_encode: Callable[[int, int], object]
+    def run_target(
+        self,
+        target: Target,
+        queries: Queries,
+        done: Iterable[str] = (),
+        *,
+        on_encode: OnEncode = lambda name, total, count: None,
     ) -> Iterator[tuple[Run, dict[str, Any]]]:
-        name, _ = find_recognizer(self.nlp, self.name)
+        """Measure what hasn't been measured yet of one target.
+
+        target (Target): The target.
+        queries (Queries): Query sets that other benchmarks may have encoded, too.
+        done (Iterable[str]): Keys of the runs that are done.
+        on_encode (Callable[[str, int, int], object]): See `run`.
+        YIELDS (Tuple[Run, Dict[str, Any]]): A run and its results.
+        """
+        finished = set(done)
+        runs = [run for run in self.list_runs(target) if run.key not in finished]
+        if not runs:
+            return
         corpus = Corpus(target.dev, self.nlp.vocab)
         if not corpus.totals:
             raise CorpusError(target.dev, "there are no entities to sample")
         supports = {run: self._choose_support(run, corpus) for run in runs}
         test = Corpus(target.test, self.nlp.vocab)
-        docs, is_split = test.docs, test.hash == corpus.hash
-        tell = partial(on_encode, len(docs))
-        encoded = None
+        is_split = test.hash == corpus.hash
+        tell = partial(on_encode, target.name, len(test.docs))
         for run in runs:
             chosen = supports[run]
             result: dict[str, Any] = {**run._asdict(), "sentences": chosen}
+            support = [corpus.docs[i] for i in chosen]
+            without = chosen if is_split else []
             try:
-                report = self._adapt([corpus.docs[i] for i in chosen], run.profile)
+                adapted = self.adapt(support, run.profile)
             except ValueError as err:
                 # An unlucky support set is a result, too. The others go on.
                 yield run, {**result, "failed": str(err)}
                 continue
-            if encoded is None or self.pipe.trains_encoder:
-                encoded = Query(report.nlp, name, docs, on_docs=tell)
-            begin = perf_counter()
-            _, adapted = find_recognizer(report.nlp, name)
-            scores = encoded.score(adapted, without=chosen if is_split else [])
-            seconds = {
-                "encode_query": encoded.seconds,
-                "adapt": report.seconds["total"],
-                "recognize": perf_counter() - begin,
-            }
+            scores, seconds = self.score(adapted, test, queries, without, tell)
             yield (
                 run,
                 {
                     **result,
                     **get_prf(scores, corpus.totals),
-                    "seconds": seconds,
-                    "learning": report.learning.summary,
-                    "types": report.learning.cells,
+                    "seconds": {**seconds, "adapt": adapted.seconds},
+                    "learning": adapted.summary,
+                    "types": adapted.cells,
                 },
             )
 
-    def _adapt(self, docs: list[Doc], profile: str) -> AdaptReport:
+    def adapt(self, support: list[Doc], profile: str) -> Adapted:
+        """Adapt the source to a support set.
+
+        support (List[Doc]): The support set.
+        profile (str): How.
+        RETURNS (Adapted): The adapted pipeline.
+        """
         base, changes = self.profiles[profile]
-        return adapt(self.nlp, docs, name=self.name, profile=base, **changes)
+        report = adapt(self.nlp, support, name=self.name, profile=base, **changes)
+        seconds, learning = report.seconds["total"], report.learning
+        return Adapted(report.nlp, seconds, learning.summary, learning.cells)
+
+    def score(
+        self,
+        adapted: Adapted,
+        test: Corpus,
+        queries: Queries,
+        without: list[int],
+        on_docs: Callable[[int], object],
+    ) -> tuple[dict[str, Any], dict[str, float]]:
+        """Recognise the test set and score.
+
+        adapted (Adapted): The adapted pipeline.
+        test (Corpus): The test set.
+        queries (Queries): What was encoded so far.
+        without (List[int]): Places of docs that aren't scored.
+        on_docs (Callable[[int], object]): Told how many docs have been encoded.
+        RETURNS (Tuple[Dict[str, Any], Dict[str, float]]): The scores, and how long each
+            part took.
+        """
+        name, pipe = find_recognizer(adapted.nlp, self.name)
+        query = queries.get(adapted.nlp, name, test, on_docs=on_docs)
+        begin = perf_counter()
+        scores = query.score(pipe, without=without)
+        seconds = {
+            "encode_query": query.seconds,
+            "recognize": perf_counter() - begin,
+        }
+        return scores, seconds
 
     def _choose_support(self, run: Run, corpus: Corpus) -> list[int]:
         if run.shots is None:

@@ -10,7 +10,8 @@ from spacy.tokens import Doc, Span
 from spacy.util import minibatch
 
 from ..adapting.support import make_bare_example
-from ..pipelines import encode_docs
+from ..corpora.sampling import Corpus
+from ..pipelines import encode_docs, hash_encoder
 from ..recognizers.annotation import get_blocked
 from ..recognizers.contract import Contract
 from ..types import TokenVectors
@@ -87,6 +88,39 @@ class Query:
             pipe.set_annotations(docs, pipe.recognize(docs, tokens))
         scored = [eg for i, eg in enumerate(self.examples) if i not in left_out]
         return pipe.score(scored)
+
+
+class Queries:
+    """Keeps the query set that was encoded last, for all recognisers over the same
+    encoder. Those of other encoders take its place, because they are large.
+    """
+
+    def __init__(self) -> None:
+        self._key: tuple[str, str] | None = None
+        self._query: Query | None = None
+
+    def get(
+        self,
+        nlp: Language,
+        name: str,
+        corpus: Corpus,
+        *,
+        on_docs: Callable[[int], object] = lambda count: None,
+    ) -> Query:
+        """Encode a query set, unless it is encoded already.
+
+        nlp (Language): The pipeline that encodes it.
+        name (str): The recogniser.
+        corpus (Corpus): The query set.
+        on_docs (Callable[[int], object]): Told how many docs have been encoded.
+        RETURNS (Query): The query set.
+        """
+        key = corpus.hash, hash_encoder(nlp, name)
+        if self._query is None or key != self._key:
+            self._query = None
+            self._query = Query(nlp, name, corpus.docs, on_docs=on_docs)
+            self._key = key
+        return self._query
 
 
 def get_prf(scores: dict[str, Any], labels: Iterable[str]) -> dict[str, Any]:

@@ -1,0 +1,152 @@
+"""What a user would pick instead: spaCy's own recognisers, fine-tuned on support sets.
+
+They begin with the encoder of a source pipeline, and are trained as spaCy's quickstart
+has it, for a number of steps.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any, Literal, TypeAlias
+
+import spacy
+from spacy.language import Language
+from spacy.scorer import get_ner_prf
+from spacy.tokens import Doc
+from spacy.training import Example
+from spacy.util import fix_random_seed, registry
+
+from spacy_epnet.adapting.support import make_bare_example
+from spacy_epnet.corpora.sampling import Corpus
+from spacy_epnet.encoder.weights import copy_model
+from spacy_epnet.evaluation.benchmark import Adapted, Benchmark
+from spacy_epnet.evaluation.query import Queries
+
+from .contestants import RIVALS, SPANS_KEY
+
+Rival: TypeAlias = Literal["ner", "spancat_singlelabel"]
+
+# As `spacy init config --gpu` has them.
+OPTIMIZER = {
+    "@optimizers": "Adam.v1",
+    "beta1": 0.9,
+    "beta2": 0.999,
+    "L2_is_weight_decay": True,
+    "L2": 0.01,
+    "grad_clip": 1.0,
+    "use_averages": False,
+    "eps": 1e-8,
+    "learn_rate": {
+        "@schedules": "warmup_linear.v1",
+        "warmup_steps": 250,
+        "total_steps": 20000,
+        "initial_rate": 5e-5,
+    },
+}
+BATCHER = {
+    "@batchers": "spacy.batch_by_padded.v1",
+    "discard_oversize": True,
+    "size": 2000,
+    "buffer": 256,
+}
+DROPOUT = 0.1
+# Of overlapping spans the more probable is the entity.
+CHANGES: dict[str, dict[str, Any]] = {
+    "ner": {},
+    "spancat_singlelabel": {"allow_overlap": False},
+}
+
+
+@dataclass
+class FineTuning(Benchmark):
+    """A benchmark of a recogniser of spaCy's.
+
+    nlp (Language): The pipeline whose encoder is fine-tuned.
+    rival (str): The recogniser.
+    steps (int): How often it is updated.
+    """
+
+    rival: Rival = "ner"
+    steps: int = 200
+
+    def describe(self) -> dict[str, Any]:
+        """RETURNS (Dict[str, Any]): All that the results depend on."""
+        described = super().describe()
+        settings = {
+            **RIVALS[self.rival],
+            **CHANGES[self.rival],
+            "steps": self.steps,
+            "optimizer": OPTIMIZER,
+            "batcher": BATCHER,
+            "dropout": DROPOUT,
+        }
+        profiles = dict.fromkeys(self.profiles, settings)
+        return {**described, "recognizer": self.rival, "profiles": profiles}
+
+    def adapt(self, support: list[Doc], profile: str) -> Adapted:
+        """Fine-tune the recogniser with its encoder. See the base."""
+        begin = perf_counter()
+        fix_random_seed(0)
+        nlp = make_rival(self.nlp, self.rival)
+        examples = [mark_spans(make_bare_example(nlp, doc)) for doc in support]
+        training = registry.resolve({"optimizer": OPTIMIZER, "batcher": BATCHER})
+        optimizer = nlp.initialize(lambda: examples, sgd=training["optimizer"])
+        n_steps, loss = 0, 0.0
+        while n_steps < self.steps:
+            for batch in training["batcher"](examples):
+                losses = nlp.update(batch, sgd=optimizer, drop=DROPOUT)
+                optimizer.step_schedules()
+                loss = losses[self.rival]
+                n_steps += 1
+                if n_steps == self.steps:
+                    break
+        return Adapted(
+            nlp,
+            perf_counter() - begin,
+            f"{n_steps} steps, the last loss {loss:.4f}",
+            {},
+        )
+
+    def score(
+        self,
+        adapted: Adapted,
+        test: Corpus,
+        queries: Queries,
+        without: list[int],
+        on_docs: Callable[[int], object],
+    ) -> tuple[dict[str, Any], dict[str, float]]:
+        """Recognise the test set and score. See the base."""
+        nlp = adapted.nlp
+        examples = [make_bare_example(nlp, doc) for doc in test.docs]
+        begin = perf_counter()
+        docs = nlp.pipe([eg.predicted for eg in examples])
+        for eg, doc in zip(examples, docs, strict=True):
+            if SPANS_KEY in doc.spans:
+                doc.set_ents(list(doc.spans[SPANS_KEY]))
+            eg.predicted = doc
+            on_docs(1)
+        left_out = set(without)
+        scored = [eg for i, eg in enumerate(examples) if i not in left_out]
+        seconds = {"encode_query": 0.0, "recognize": perf_counter() - begin}
+        return get_ner_prf(scored), seconds
+
+
+def make_rival(source: Language, rival: Rival) -> Language:
+    """Make a pipeline with a copy of the transformer of another and a recogniser of
+    spaCy's.
+    """
+    nlp = spacy.blank(source.lang)
+    nlp.batch_size = source.batch_size
+    config = dict(source.get_pipe_config("transformer"))
+    nlp.add_pipe(config.pop("factory"), "transformer", config=config)
+    transformer: Any = nlp.get_pipe("transformer")
+    trained: Any = source.get_pipe("transformer")
+    transformer.model = copy_model(trained.model)
+    nlp.add_pipe(rival, config={**RIVALS[rival], **CHANGES[rival]})
+    return nlp
+
+
+def mark_spans(eg: Example) -> Example:
+    """Mark the entities of an example where spancat looks for them, too."""
+    eg.reference.spans[SPANS_KEY] = list(eg.reference.ents)
+    return eg
