@@ -125,10 +125,19 @@ class FineTuning(Benchmark):
                 doc.set_ents(list(doc.spans[SPANS_KEY]))
             eg.predicted = doc
             on_docs(1)
-        left_out = set(without)
-        scored = [eg for i, eg in enumerate(examples) if i not in left_out]
         seconds = {"encode_query": 0.0, "recognize": perf_counter() - begin}
-        return get_ner_prf(scored), seconds
+        return score_examples(examples, without), seconds
+
+
+def score_examples(examples: list[Example], without: list[int]) -> dict[str, Any]:
+    """Score entities like `spacy evaluate`.
+
+    examples (List[Example]): The test set, with predictions.
+    without (List[int]): Places of examples that aren't scored.
+    RETURNS (Dict[str, Any]): The scores.
+    """
+    left_out = set(without)
+    return get_ner_prf(eg for i, eg in enumerate(examples) if i not in left_out)
 
 
 def make_rival(source: Language, rival: Rival) -> Language:

@@ -177,6 +177,7 @@ class Errors(metaclass=ErrorsWithCodes):
         "from that. Give it an encoder of its own before: "
         "nlp.replace_listeners('{encoder}', '{name}', ['model.tok2vec'])"
     )
+    EP051 = "Plots need Matplotlib: pip install 'spacy-epnet[plots]'"
 
 
 class CorpusError(ValueError):

@@ -23,6 +23,10 @@ def compare_cli(
         Path | None,
         typer.Option("--output", "-o", help="JSON file for the figures"),
     ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(help="File for a plot of the averages, such as plot.svg or .png"),
+    ] = None,
 ) -> None:
     """
     Show the results of several benchmarks on the same corpora in one table, as
@@ -31,24 +35,27 @@ def compare_cli(
     probability that chance in the choice of support sets gives one as large. It says
     nothing about other test sets.
 
-    Example: spacy epnet compare small=small.json base=base.json
+    Example: spacy epnet compare small=small.json base=base.json --plot sizes.svg
     """
     from ..evaluation.comparison import read_comparison
+    from ..evaluation.plots import plot_comparison
     from ..evaluation.results import to_markdown
 
     try:
         files = list(map(read_name, results))
-        if output is not None:
-            check_places([output], [path for _, path in files])
+        made = [path for path in (output, plot) if path is not None]
+        check_places(made, [path for _, path in files])
         comparison = read_comparison(files)
         if output is not None:
             with write_whole(output) as path:
                 srsly.write_json(path, comparison.to_dict())
+        if plot is not None:
+            plot_comparison(comparison.list_rows(), plot)
     except (ValueError, OSError) as err:
         msg.fail("Can't compare", str(err), exits=1)
     print(to_markdown(*comparison.get_table()))
-    if output is not None:
-        msg.good("Wrote the figures", str(output))
+    for path in made:
+        msg.good("Wrote the figures", str(path))
 
 
 def read_name(value: str) -> tuple[str, Path]:

@@ -1,0 +1,140 @@
+"""Compare all systems: train what needs training, measure, and write tables.
+
+    python -m measurements.compare corpus/fewnerd_inter corpus/wnut17
+        corpus/crossner_politics --encoder assets/encoders/all-MiniLM-L6-v2
+        --output training/compare
+
+The first folder is the source, with train.spacy and held-out.spacy. Each other one is a
+target, with dev.spacy and test.spacy. The source is a target, too, if it has a
+test.spacy with other types, from which support sets are taken as well. What is done
+already isn't done again: it can be interrupted at any time.
+"""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import srsly
+import typer
+from tqdm import tqdm
+from wasabi import msg
+
+from spacy_epnet.corpora.files import write_whole
+from spacy_epnet.evaluation.benchmark import Benchmark, Target, make_targets
+from spacy_epnet.evaluation.comparison import read_comparison
+from spacy_epnet.evaluation.query import Queries
+from spacy_epnet.evaluation.results import Results
+
+from .benchmarking import choose_rows
+from .comparison_tables import make_page
+from .systems import SYSTEMS, System, train
+
+
+def main(
+    source: Annotated[Path, typer.Argument(help="Folder of the source's corpus")],
+    targets: Annotated[list[Path], typer.Argument(help="Folders of the targets")],
+    encoder: Annotated[str, typer.Option(help="The encoder")],
+    output: Annotated[Path, typer.Option(help="Folder for all that is made")],
+    supports: Annotated[int, typer.Option(help="Support sets of each kind")] = 5,
+    steps: Annotated[
+        int | None,
+        typer.Option(help="Steps of each training. As in its config if null"),
+    ] = None,
+    system: Annotated[
+        list[str] | None, typer.Option(help="One of the systems. By default all")
+    ] = None,
+) -> None:
+    """Train and measure systems, and write tables of those that are measured."""
+    names = choose_rows(system, [each.name for each in SYSTEMS])
+    chosen = [each for each in SYSTEMS if each.name in names]
+    settings = make_settings(source, encoder, steps)
+    for name in dict.fromkeys(each.source for each in chosen):
+        msg.divider(f"Source: {name}")
+        train(name, output, settings)
+    measure(chosen, output, list_targets(source, targets), [*range(supports)])
+    write_tables(output)
+
+
+def make_settings(source: Path, encoder: str, steps: int | None) -> dict[str, str]:
+    """The settings of all trainings."""
+    settings = {
+        "--paths.encoder": encoder,
+        "--paths.train": str(source / "train.spacy"),
+        "--paths.dev": str(source / "held-out.spacy"),
+    }
+    if steps is not None:
+        settings |= {
+            "--training.max_steps": str(steps),
+            "--training.eval_frequency": str(steps),
+            "--training.optimizer.learn_rate.total_steps": str(steps),
+            "--training.optimizer.learn_rate.warmup_steps": str(steps // 20),
+        }
+    return settings
+
+
+def list_targets(source: Path, targets: list[Path]) -> list[Target]:
+    """The targets, the last of which is the source's own test set, if it has one."""
+    paths = [each / f"{split}.spacy" for each in targets for split in ("dev", "test")]
+    own = source / "test.spacy"
+    return make_targets([*paths, own, own] if own.exists() else paths)
+
+
+def measure(
+    systems: list[System], folder: Path, targets: list[Target], seeds: list[int]
+) -> None:
+    """Measure systems. Those over the same encoder share the query sets.
+
+    systems (List[System]): The systems.
+    folder (Path): Where their sources are, and their results will be.
+    targets (List[Target]): The targets.
+    seeds (List[int]): The support sets.
+    """
+    benchmarks: dict[str, tuple[Benchmark, Results]] = {}
+    for system in sorted(systems, key=lambda system: system.source):
+        benchmark = system.make_benchmark(folder, targets, [1, 5], seeds)
+        path = get_results_path(folder, system)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        benchmarks[system.name] = benchmark, Results(path, benchmark.describe())
+    total = len(benchmarks) * len(targets) * 2 * len(seeds)
+    done = sum(len(results.runs) for _, results in benchmarks.values())
+    with tqdm(total=total, initial=done, unit="run", disable=None) as bar:
+        for target in targets:
+            queries = Queries()
+            for name, (benchmark, results) in benchmarks.items():
+                bar.set_description(f"{target.name}: {name}")
+                for run, result in benchmark.run_target(target, queries, results.runs):
+                    results.add(run, result)
+                    bar.update()
+
+
+def get_results_path(folder: Path, system: System) -> Path:
+    """Where the results of a system are."""
+    name = "".join(c if c.isalnum() else "-" for c in system.name.lower())
+    return folder / "results" / f"{name}.json"
+
+
+def write_tables(folder: Path) -> None:
+    """Write tables, a plot and JSON of all results that there are.
+
+    folder (Path): Where the results are.
+    """
+    from spacy_epnet.evaluation.plots import plot_comparison
+
+    paths = {each.name: get_results_path(folder, each) for each in SYSTEMS}
+    there = {name: path for name, path in paths.items() if path.exists()}
+    if SYSTEMS[0].name not in there:
+        return
+    comparison = read_comparison(there.items())
+    rows = comparison.list_rows()
+    page = make_page(comparison, SYSTEMS)
+    figures: dict[str, Any] = comparison.to_dict()
+    with write_whole(folder / "tables.md") as path:
+        path.write_text(page, encoding="utf8")
+    with write_whole(folder / "tables.json") as path:
+        srsly.write_json(path, figures)
+    plot_comparison(rows, folder / "tables.svg")
+    print(page)
+    msg.good("Wrote tables.md, tables.json and tables.svg", str(folder))
+
+
+if __name__ == "__main__":
+    typer.run(main)

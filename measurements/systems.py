@@ -1,0 +1,124 @@
+"""The systems that are compared, and how each is trained on a source domain."""
+
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import spacy
+from spacy.language import Language
+
+from spacy_epnet.evaluation.benchmark import Benchmark, Profile, Target
+from spacy_epnet.pipelines import find_recognizer
+
+from .finetuning import FineTuning
+from .span_marker import SpanMarkerTuning
+
+CONFIGS = Path(__file__).parent.parent / "configs"
+# The groups of the tables.
+PUBLISHED, ABLATION, INSTEAD = "published", "ablation", "instead"
+
+
+@dataclass(frozen=True)
+class System:
+    """One row of the tables.
+
+    name (str): What it is called.
+    source (str): The source that it needs, see `SOURCES`.
+    group (str): The table that it belongs to.
+    profile (str): How it is adapted.
+    changes (Mapping[str, Any]): Settings of that which differ.
+    turn (Callable[[Language], Language]): What makes it of the source.
+    kind (Callable[..., Benchmark]): What measures it.
+    """
+
+    name: str
+    source: str
+    group: str = PUBLISHED
+    profile: str = "default"
+    changes: Mapping[str, Any] = field(default_factory=dict)
+    turn: Callable[[Language], Language] = lambda nlp: nlp
+    kind: Callable[..., Benchmark] = Benchmark
+
+    def make_benchmark(
+        self, folder: Path, targets: list[Target], shots: list[int], seeds: list[int]
+    ) -> Benchmark:
+        """Make what measures it, from the source in a folder."""
+        nlp = self.turn(spacy.load(folder / self.source / "model-best"))
+        profiles = {self.profile: Profile(self.profile, dict(self.changes))}
+        return self.kind(nlp, targets, profiles, shots, seeds)
+
+
+def turn_to_nnshot(nlp: Language) -> Language:
+    """Make NNShot of StructShot, whose training is the same."""
+    name, trained = find_recognizer(nlp)
+    config = dict(nlp.get_pipe_config(name))
+    for setting in ("factory", "transfer", "temperature"):
+        del config[setting]
+    nlp.replace_pipe(name, "nnshot_ner", config=config)
+    _, pipe = find_recognizer(nlp)
+    pipe.model.from_bytes(trained.model.to_bytes())
+    pipe.learned = {k: v for k, v in trained.learned.items() if k != "transitions"}
+    return nlp
+
+
+def tune(rival: Any) -> Callable[..., Benchmark]:
+    """Make a benchmark of a recogniser of spaCy's, fine-tuned."""
+    return lambda *args: FineTuning(*args, rival=rival)
+
+
+# The config of each source, and the settings that differ.
+SOURCES: dict[str, tuple[str, dict[str, str]]] = {
+    "epnet": ("source.cfg", {}),
+    "paper": ("paper.cfg", {}),
+    "protonet": ("protonet.cfg", {}),
+    "protonet_pd": ("protonet_pd.cfg", {}),
+    "structshot": ("structshot.cfg", {}),
+    "container": ("container.cfg", {}),
+    "esd": ("esd.cfg", {}),
+    "cpnet": ("cpnet.cfg", {}),
+    "tokens": ("epnet_tokens.cfg", {}),
+    "undispersed": (
+        "source.cfg",
+        {"--components.epnet_ner.dispersion_loss": "false"},
+    ),
+    "cosine": ("source.cfg", {"--components.epnet_ner.model.similarity": "cosine"}),
+}
+
+SYSTEMS = [
+    System("EP-Net", "epnet"),
+    System("EP-Net as printed", "paper", profile="paper"),
+    System("ProtoNet", "protonet"),
+    System("ProtoNet+P&D", "protonet_pd"),
+    System("NNShot", "structshot", turn=turn_to_nnshot),
+    System("StructShot", "structshot"),
+    System("CONTaiNER", "container"),
+    System("ESD", "esd"),
+    System("CP-Net", "cpnet"),
+    System("token-level prototypes", "tokens", ABLATION),
+    System(
+        "no dispersion", "undispersed", ABLATION, changes={"dispersion_loss": False}
+    ),
+    System("cosine similarity", "cosine", ABLATION),
+    System("spaCy's ner", "epnet", INSTEAD, kind=tune("ner")),
+    System("spaCy's spancat", "epnet", INSTEAD, kind=tune("spancat_singlelabel")),
+]
+if find_spec("span_marker") is not None:
+    SYSTEMS.append(System("SpanMarker", "epnet", INSTEAD, kind=SpanMarkerTuning))
+
+
+def train(name: str, folder: Path, settings: Mapping[str, str]) -> None:
+    """Train a source in a process of its own, or go on with it. If it is trained
+    already, nothing is done.
+
+    name (str): The source.
+    folder (Path): Where all of them are.
+    settings (Mapping[str, str]): Settings of the config, such as "--paths.train".
+    """
+    config, own = SOURCES[name]
+    options = [word for pair in {**settings, **own}.items() for word in pair]
+    command = [sys.executable, "-m", "spacy", "epnet", "train", str(CONFIGS / config)]
+    subprocess.run([*command, "--output", str(folder / name), *options], check=True)

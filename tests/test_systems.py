@@ -1,0 +1,144 @@
+"""The comparison of all systems, with a tiny encoder."""
+
+import subprocess
+
+import pytest
+import spacy
+import srsly
+from spacy.tokens import DocBin
+from spacy.training import Example
+from spacy.util import load_config, load_model_from_config
+from typer.testing import CliRunner
+
+from measurements import finetuning
+from measurements.compare import list_targets, make_settings, measure, write_tables
+from measurements.comparison_tables import PAPER
+from measurements.finetuning import FineTuning
+from measurements.systems import CONFIGS, SOURCES, SYSTEMS, train
+from spacy_epnet.cli import epnet_cli
+from spacy_epnet.evaluation.benchmark import Profile, make_targets
+
+from .conftest import train as train_briefly
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, tiny_encoder, references):
+    """Two sources and two targets."""
+    folder = tmp_path_factory.mktemp("compare")
+    for name in ("epnet", "structshot"):
+        path = CONFIGS / SOURCES[name][0]
+        overrides = {"paths.encoder": str(tiny_encoder)}
+        nlp = load_model_from_config(load_config(path, overrides, interpolate=True))
+        examples = [Example(nlp.make_doc(doc.text), doc) for doc in references]
+        nlp.initialize(lambda examples=examples: examples)
+        train_briefly(nlp, examples, steps=3)
+        nlp.to_disk(folder / "made" / name / "model-best")
+    for target in ("one", "source"):
+        for split, docs in (("dev", references[:10]), ("test", references[10:])):
+            path = folder / target / f"{split}.spacy"
+            path.parent.mkdir(exist_ok=True)
+            DocBin(docs=docs).to_disk(path)
+    return folder
+
+
+def choose(*names):
+    return [system for system in SYSTEMS if system.name in names]
+
+
+def test_every_system_has_a_source_and_a_config():
+    assert {system.source for system in SYSTEMS} == set(SOURCES)
+    for config, _ in SOURCES.values():
+        assert (CONFIGS / config).exists()
+    names = [system.name for system in SYSTEMS]
+    assert len(set(names)) == len(names)
+    assert names[0] == "EP-Net"
+    for figures in PAPER.values():
+        assert set(figures) <= set(names)
+
+
+def test_sources_are_trained_with_their_settings(monkeypatch, tmp_path):
+    calls = []
+    monkeypatch.setattr(subprocess, "run", lambda args, **_: calls.append(args))
+    settings = make_settings(tmp_path / "corpus", "encoder", 40)
+    train("cosine", tmp_path, settings)
+    (call,) = calls
+    options = dict(zip(call[6::2], call[7::2], strict=True))
+    assert call[5].endswith("source.cfg")
+    assert options["--output"] == str(tmp_path / "cosine")
+    assert options["--components.epnet_ner.model.similarity"] == "cosine"
+    assert options["--paths.train"].endswith("train.spacy")
+    assert options["--training.max_steps"] == "40"
+    # All of them are settings that there are.
+    overrides = {
+        key.removeprefix("--"): value
+        for key, value in options.items()
+        if key != "--output"
+    }
+    config = load_config(CONFIGS / "source.cfg", overrides, interpolate=True)
+    assert config["components"]["epnet_ner"]["model"]["similarity"] == "cosine"
+
+
+def test_systems_are_measured_and_shown(folder, capsys):
+    targets = list_targets(folder / "source", [folder / "one"])
+    assert [target.name for target in targets] == ["one", "source"]
+    assert targets[1].dev == targets[1].test
+    systems = choose("EP-Net", "NNShot", "StructShot")
+    measure(systems, folder / "made", targets, [0])
+    write_tables(folder / "made")
+    page = (folder / "made" / "tables.md").read_text(encoding="utf8")
+    assert page in capsys.readouterr().out
+    assert "## Published systems, 5-shot" in page
+    lines = [line for line in page.splitlines() if line.startswith("| NNShot")]
+    assert lines[0].endswith("| 21.7 | 25.7 |")
+    figures = srsly.read_json(folder / "made" / "tables.json")
+    assert {row["name"] for row in figures["rows"]} == {s.name for s in systems}
+    assert figures["shared"] == ["one", "source"]
+    svg = (folder / "made" / "tables.svg").read_text(encoding="utf8")
+    assert "</svg>" in svg
+    # What is done isn't done again.
+    path = folder / "made" / "results" / "ep-net.json"
+    before = path.read_bytes()
+    measure(systems, folder / "made", targets, [0])
+    assert path.read_bytes() == before
+    plot = folder / "plot.png"
+    result = CliRunner().invoke(
+        epnet_cli, ["compare", f"a={path}", f"b={path}", "--plot", str(plot)]
+    )
+    assert result.exit_code == 0, result.output
+    assert plot.read_bytes().startswith(b"\x89PNG")
+
+
+def test_nnshot_is_made_of_structshot(folder, references):
+    (nnshot,) = choose("NNShot")
+    source = spacy.load(folder / "made" / "structshot" / "model-best")
+    nlp = nnshot.turn(spacy.load(folder / "made" / "structshot" / "model-best"))
+    pipe = nlp.get_pipe("structshot_ner")
+    assert type(pipe).__name__ == "NNShotRecognizer"
+    before = source.get_pipe("structshot_ner")
+    assert pipe.model.to_bytes() == before.model.to_bytes()
+    assert pipe.labels == before.labels
+    docs = list(nlp.pipe(doc.text for doc in references))
+    assert any(doc.ents for doc in docs)
+
+
+@pytest.mark.parametrize("rival", ["ner", "spancat_singlelabel"])
+def test_recognisers_of_spacy_are_fine_tuned(folder, references, monkeypatch, rival):
+    quick = {**finetuning.OPTIMIZER, "learn_rate": 0.005}
+    monkeypatch.setattr(finetuning, "OPTIMIZER", quick)
+    nlp = spacy.load(folder / "made" / "epnet" / "model-best")
+    before = nlp.to_bytes(exclude=["vocab"])
+    path = folder / "one" / "dev.spacy"
+    benchmark = FineTuning(
+        nlp,
+        make_targets([path, folder / "one" / "test.spacy"]),
+        {"default": Profile("default", {})},
+        [5],
+        [0],
+        rival=rival,
+        steps=60,
+    )
+    assert benchmark.describe()["recognizer"] == rival
+    ((_, result),) = benchmark.run()
+    assert result["f"] > 50
+    assert result["learning"].startswith("60 steps")
+    assert nlp.to_bytes(exclude=["vocab"]) == before
