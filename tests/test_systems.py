@@ -32,7 +32,9 @@ def folder(tmp_path_factory, tiny_encoder, references):
         examples = [Example(nlp.make_doc(doc.text), doc) for doc in references]
         nlp.initialize(lambda examples=examples: examples)
         train_briefly(nlp, examples, steps=3)
-        nlp.to_disk(folder / "made" / name / "model-best")
+        path = folder / "made" / name / "model-best"
+        path.parent.mkdir(parents=True)
+        nlp.to_disk(path)
     for target in ("one", "source"):
         for split, docs in (("dev", references[:10]), ("test", references[10:])):
             path = folder / target / f"{split}.spacy"
