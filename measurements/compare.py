@@ -15,16 +15,13 @@ from typing import Annotated, Any
 
 import srsly
 import typer
-from tqdm import tqdm
 from wasabi import msg
 
 from spacy_epnet.corpora.files import write_whole
-from spacy_epnet.evaluation.benchmark import Benchmark, Target, make_targets
+from spacy_epnet.evaluation.benchmark import Target, make_targets
 from spacy_epnet.evaluation.comparison import read_comparison
-from spacy_epnet.evaluation.query import Queries
-from spacy_epnet.evaluation.results import Results
 
-from .benchmarking import choose_rows
+from .benchmarking import choose_rows, get_results_path, run_together
 from .comparison_tables import make_page
 from .systems import SYSTEMS, System, train
 
@@ -81,35 +78,18 @@ def list_targets(source: Path, targets: list[Path]) -> list[Target]:
 def measure(
     systems: list[System], folder: Path, targets: list[Target], seeds: list[int]
 ) -> None:
-    """Measure systems. Those over the same encoder share the query sets.
+    """Measure systems.
 
     systems (List[System]): The systems.
     folder (Path): Where their sources are, and their results will be.
     targets (List[Target]): The targets.
     seeds (List[int]): The support sets.
     """
-    benchmarks: dict[str, tuple[Benchmark, Results]] = {}
-    for system in sorted(systems, key=lambda system: system.source):
-        benchmark = system.make_benchmark(folder, targets, [1, 5], seeds)
-        path = get_results_path(folder, system)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        benchmarks[system.name] = benchmark, Results(path, benchmark.describe())
-    total = len(benchmarks) * len(targets) * 2 * len(seeds)
-    done = sum(len(results.runs) for _, results in benchmarks.values())
-    with tqdm(total=total, initial=done, unit="run", disable=None) as bar:
-        for target in targets:
-            queries = Queries()
-            for name, (benchmark, results) in benchmarks.items():
-                bar.set_description(f"{target.name}: {name}")
-                for run, result in benchmark.run_target(target, queries, results.runs):
-                    results.add(run, result)
-                    bar.update()
-
-
-def get_results_path(folder: Path, system: System) -> Path:
-    """Where the results of a system are."""
-    name = "".join(c if c.isalnum() else "-" for c in system.name.lower())
-    return folder / "results" / f"{name}.json"
+    benchmarks = {
+        system.name: system.make_benchmark(folder, targets, [1, 5], seeds)
+        for system in sorted(systems, key=lambda system: system.source)
+    }
+    run_together(benchmarks, folder / "results")
 
 
 def write_tables(folder: Path) -> None:
@@ -119,7 +99,8 @@ def write_tables(folder: Path) -> None:
     """
     from spacy_epnet.evaluation.plots import plot_comparison
 
-    paths = {each.name: get_results_path(folder, each) for each in SYSTEMS}
+    results = folder / "results"
+    paths = {each.name: get_results_path(results, each.name) for each in SYSTEMS}
     there = {name: path for name, path in paths.items() if path.exists()}
     if SYSTEMS[0].name not in there:
         return

@@ -1,47 +1,31 @@
-"""Compare settings of the adaptation on tasks of corpora that a source hasn't seen.
+"""Compare settings on tasks of types that a source hasn't seen.
 
-    python -m measurements.settings measure MODEL TASKS --output settings.json
-    python -m measurements.settings table settings.json
+    python -m measurements.settings measure MODEL TASKS --output settings/mine
+    python -m measurements.settings table settings/mine/*.json
 
-MODEL was trained without the corpora that TASKS, a folder, was made of with
-`measurements.tasks`. The profile "default" is the first row, and each other row changes
-what it says. The table takes the results of several sources together.
+MODEL was trained without the corpora or types that TASKS, a folder, was made of with
+`measurements.tasks`. The first row is the default, and each other row changes what it
+says. With `--instead ner` a recogniser of spaCy's is fine-tuned from MODEL's encoder.
+The table takes the results of several sources together.
 """
 
 from collections import defaultdict
 from pathlib import Path
 from statistics import fmean, stdev
-from typing import Annotated, Any
+from typing import Annotated
 
 import spacy
 import srsly
 import typer
+from spacy.language import Language
 
 from spacy_epnet.evaluation.benchmark import Benchmark, Profile, make_targets
 from spacy_epnet.evaluation.results import to_markdown
+from spacy_epnet.pipelines import copy_pipeline, find_recognizer
 
-from .benchmarking import choose_rows, run
-
-RANDOM = {"@misc": "spacy-epnet.random_assignment.v1"}
-NEAR = {"@misc": "spacy-epnet.prefer_near.v1"}
-DEFAULT = "default"
-ROWS: dict[str, dict[str, Any]] = {
-    DEFAULT: {},
-    "random source types": {"assignment": RANDOM},
-    "mixture without names": {"assignment": {"name_weight": 0.0}},
-    "names weigh 10": {"assignment": {"name_weight": 10.0}},
-    "names weigh 40": {"assignment": {"name_weight": 40.0}},
-    "target loss 0.005": {"target_loss": 0.005},
-    "target loss 0.06": {"target_loss": 0.06},
-    "lr 0.0002": {"lr": 0.0002},
-    "lr 0.001": {"lr": 0.001},
-    "dropout 0.5": {"dropout": 0.5},
-    "no average": {"average": 0},
-    "no hard None spans": {"hard_nones": 0.0},
-    "100 None spans": {"none_samples": 100},
-    "no dispersion": {"dispersion_loss": False},
-    "the nearer of overlapping spans": {"overlaps": NEAR},
-}
+from .benchmarking import choose_rows, run_together
+from .finetuning import FineTuning
+from .rows import COMPONENT, DEFAULT, PROFILE, ROWS
 
 app = typer.Typer()
 
@@ -50,24 +34,51 @@ app = typer.Typer()
 def measure(
     model: str,
     tasks: Path,
-    output: Annotated[Path, typer.Option()],
+    output: Annotated[Path, typer.Option(help="Folder with a file for each row")],
     shots: str = "1,5",
     supports: int = 3,
     row: Annotated[list[str] | None, typer.Option(help="All by default")] = None,
+    instead: Annotated[
+        str | None, typer.Option(help="ner or spancat_singlelabel")
+    ] = None,
 ) -> None:
-    """Measure rows on each task. What is in the file already isn't measured again."""
-    chosen = choose_rows(row, ROWS)
-    profiles = {name: Profile("default", ROWS[name]) for name in chosen}
-    numbers = [int(number) for number in shots.split(",")]
+    """Measure rows on each task. What is done already isn't done again."""
+    nlp = spacy.load(model)
+    name, _ = find_recognizer(nlp)
+    kind = instead or nlp.get_pipe_meta(name).factory
     splits = [
         task / f"{split}.spacy"
         for task in sorted(tasks.iterdir())
         for split in ("dev", "test")
     ]
-    benchmark = Benchmark(
-        spacy.load(model), make_targets(splits), profiles, numbers, [*range(supports)]
-    )
-    run(benchmark, output)
+    numbers = [int(number) for number in shots.split(",")]
+    benchmarks = {}
+    for title in choose_rows(row, ROWS[kind]):
+        benchmarks[title] = benchmark = make_benchmark(nlp, kind, title)
+        benchmark.targets, benchmark.shots = make_targets(splits), numbers
+        benchmark.seeds = [*range(supports)]
+    run_together(benchmarks, output)
+
+
+def make_benchmark(nlp: Language, kind: str, title: str) -> Benchmark:
+    """Make what measures a row, without targets yet.
+
+    nlp (Language): The source.
+    kind (str): What the rows are of: a factory of ours, or a recogniser of spaCy's.
+    title (str): The row, which is what its profile is called.
+    RETURNS (Benchmark): The benchmark.
+    """
+    changes = dict(ROWS[kind][title])
+    own, base = changes.pop(COMPONENT, {}), changes.pop(PROFILE, DEFAULT)
+    if kind in ("ner", "spancat_singlelabel"):
+        profiles = {title: Profile(DEFAULT, {})}
+        return FineTuning(nlp, [], profiles, [], [], rival=kind, **changes)  # type: ignore[arg-type]
+    name, _ = find_recognizer(nlp)
+    twin = copy_pipeline(nlp, name)
+    _, pipe = find_recognizer(twin)
+    for setting, value in own.items():
+        pipe.cfg[setting] = value
+    return Benchmark(twin, [], {title: Profile(base, changes)}, [], [])
 
 
 @app.command()

