@@ -215,6 +215,28 @@ def test_recognize(model, tmp_path):
     assert "no entities" in output
 
 
+def test_recognized_entities_are_compared_with_marked_ones(model, tmp_path):
+    text = "Ada lives in Paris ."
+    nlp = spacy.load(model)
+    found = {ent.text: ent.label_ for ent in nlp(text).ents}
+    assert found == {"Ada": "PERSON", "Paris": "PLACE"}
+    marks = [(0, 3, "PERSON"), (13, 18, "TOWN"), (4, 9, "VERB")]
+    spans = [{"start": s, "end": e, "label": label} for s, e, label in marks]
+    path = tmp_path / "marked.jsonl"
+    srsly.write_jsonl(path, [{"text": text, "spans": spans}])
+    shown = " ".join(run("epnet", "recognize", model, "--marked", path).split())
+    assert "several labels" not in shown
+    assert re.search(r"Ada PERSON [01]\.\d+ right Paris PLACE", shown)
+    assert "wrong, it is marked as TOWN lives VERB missed" in shown
+    assert "Precision 50.0, recall 33.3, F1 40.0" in shown
+    srsly.write_jsonl(path, [{"text": text, "spans": []}])
+    shown = run("epnet", "recognize", model, "--marked", path)
+    assert shown.count("nothing like this is marked") == 2
+    assert "no such file" in run(
+        "epnet", "recognize", model, "--marked", tmp_path / "x", code=1
+    )
+
+
 def test_recognize_says_what_is_missing(model, tmp_path):
     assert "nothing to recognize" in run("epnet", "recognize", model, code=1)
     assert "no such file" in run(
@@ -282,7 +304,3 @@ def test_the_demos_marks_lie_on_tokens():
             assert doc.text not in texts, doc.text
             texts.add(doc.text)
     assert len(labels) == 6
-    shown = (demo / "sentences.txt").read_text(encoding="utf8").splitlines()
-    assert shown == [
-        line["text"] for line in srsly.read_jsonl(demo / "sentences.jsonl")
-    ]

@@ -161,7 +161,9 @@ def read_examples(support: Path, nlp: Language) -> list[Doc]:
         converted = Path(folder) / "support.spacy"
         notes = convert([support], converted, lang=nlp.meta["lang"]).notes
         for note, count in notes.items():
-            msg.warn(f"{note}: {count}", f"In {support}. Mark them anew to use them")
+            if count:
+                what = f"In {support}. Mark them anew to use them"
+                msg.warn(f"{note}: {count}", what)
         return Corpus(converted, nlp.vocab).docs
 
 

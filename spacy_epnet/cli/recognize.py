@@ -7,12 +7,17 @@ import typer
 from spacy import displacy
 from spacy.cli._util import import_code, setup_gpu
 from spacy.language import Language
+from spacy.scorer import get_ner_prf
 from spacy.tokens import Doc
+from spacy.training import Example
 from wasabi import msg, table
 
+from ..adapting.support import make_bare_example
 from ..corpora.files import read_text, write_whole
+from ..recognizers.gold import read_gold
 from ..sources.catalog import load_pipeline
 from ._app import epnet_cli
+from .adapt import read_examples
 from .options import CodeFile, ComponentName, GpuId, Pipeline
 
 
@@ -24,6 +29,13 @@ def recognize_cli(
     ] = None,
     file: Annotated[
         Path | None, typer.Option("--file", "-f", help="File with one text a line")
+    ] = None,
+    marked: Annotated[
+        Path | None,
+        typer.Option(
+            help="File with marked texts: .spacy, or any format that convert reads. "
+            "What is recognized is compared with it",
+        ),
     ] = None,
     explain: Annotated[
         list[str] | None,
@@ -46,26 +58,29 @@ def recognize_cli(
     Example: spacy epnet recognize training/adapted "Ada Lovelace lived in London."
 
     Example: spacy epnet recognize training/adapted --explain "Ada lived in London."
+
+    Example: spacy epnet recognize training/adapted --marked examples.jsonl
     """
     import_code(code)
     setup_gpu(use_gpu, silent=True)
-    if file is not None and not file.is_file():
-        msg.fail("There is no such file", str(file), exits=1)
+    for path in (file, marked):
+        if path is not None and not path.exists():
+            msg.fail("There is no such file", str(path), exits=1)
     try:
         lines = [] if file is None else read_text(file, lambda count: None).splitlines()
         given = [*(texts or []), *(line for line in lines if line.strip())]
-        if not given and not explain:
+        if not given and not explain and marked is None:
             msg.fail(
                 "There is nothing to recognize",
-                "Give texts, a --file, or a text to --explain",
+                "Give texts, a --file, --marked texts, or a text to --explain",
                 exits=1,
             )
         nlp = load_pipeline(model)
         docs = list(nlp.pipe(given))
         for doc in docs:
-            print(doc.text)
-            rows = list(get_rows(doc))
-            print(table(rows) if rows else "\nno entities\n")
+            show_rows(doc, list(get_rows(doc)))
+        if marked is not None:
+            docs += show_comparison(nlp, marked)
         for text in explain or []:
             show_explanations(nlp, text, name)
         if html is not None:
@@ -77,6 +92,50 @@ def recognize_cli(
             msg.good("Wrote the page", str(html))
     except (ValueError, OSError) as err:
         msg.fail("Can't recognize anything", str(err), exits=1)
+
+
+def show_rows(doc: Doc, rows: list[tuple[str, ...]]) -> None:
+    """Print a text and its entities."""
+    print(doc.text)
+    print(table(rows) if rows else "\nno entities\n")
+
+
+def show_comparison(nlp: Language, marked: Path) -> list[Doc]:
+    """Recognize marked texts, and print what is right and wrong.
+
+    nlp (Language): The pipeline.
+    marked (Path): The marked texts.
+    RETURNS (List[Doc]): The texts, with what was recognized.
+    """
+    examples = [make_bare_example(nlp, doc) for doc in read_examples(marked, nlp)]
+    docs = nlp.pipe([eg.predicted for eg in examples])
+    for eg, doc in zip(examples, docs, strict=True):
+        eg.predicted = doc
+        show_rows(doc, list(compare_rows(eg)))
+    scores = get_ner_prf(examples)
+    if scores["ents_f"] is None:
+        msg.warn("Nothing is marked", str(marked))
+    else:
+        shares = (f"{100 * scores[f'ents_{key}']:.1f}" for key in "prf")
+        msg.info("Precision {}, recall {}, F1 {}".format(*shares))
+    return [eg.predicted for eg in examples]
+
+
+def compare_rows(eg: Example) -> Iterator[tuple[str, str, str, str]]:
+    """The entities of an example: those that were recognized, each with whether it is
+    marked, and those that were missed.
+    """
+    marks = {(e.start, e.end): e for e in read_gold(eg).ents}
+    for ent, row in zip(eg.predicted.ents, get_rows(eg.predicted), strict=True):
+        mark = marks.pop((ent.start, ent.end), None)
+        if mark is None:
+            yield *row, "wrong, nothing like this is marked"
+        elif mark.label_ != ent.label_:
+            yield *row, f"wrong, it is marked as {mark.label_}"
+        else:
+            yield *row, "right"
+    for ent in marks.values():
+        yield ent.text, ent.label_, "", "missed"
 
 
 def get_rows(doc: Doc) -> Iterator[tuple[str, str, str]]:
