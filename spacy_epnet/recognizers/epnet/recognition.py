@@ -135,11 +135,13 @@ class PrototypeRecognizer(FewShotRecognizer):
         counts = scopes[find_docs(starts, docs, ops=ops), columns].tolist()
         return [winner for winner, c in zip(winners, counts, strict=True) if c]
 
-    def embed(self, tokens: TokenVectors, spans: Spans) -> Points:
+    def embed(self, docs: list[Doc], tokens: TokenVectors, spans: Spans) -> Points:
         """Project spans to the space of the prototypes. See the base."""
         return project_spans(self.model.get_ref("head"), tokens, spans)
 
-    def rate(self, tokens: TokenVectors, spans: Spans) -> list[dict[str | None, float]]:
+    def rate(
+        self, docs: list[Doc], tokens: TokenVectors, spans: Spans
+    ) -> list[dict[str | None, float]]:
         """Find how probable each type is for some spans: each label among those of its
         generation, and under None that no generation takes it for an entity. See the
         base.

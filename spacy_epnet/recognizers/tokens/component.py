@@ -158,13 +158,15 @@ class TokenRecognizer(FewShotRecognizer):
             parts.append(likelihoods / likelihoods.sum(axis=1, keepdims=True))
         return xp.concatenate(parts)
 
-    def embed(self, tokens: TokenVectors, spans: Spans) -> Points:
+    def embed(self, docs: list[Doc], tokens: TokenVectors, spans: Spans) -> Points:
         """Take the mean over the tokens of each span. See the base."""
         xp: Any = self.model.ops.xp
         points = self.represent(tokens[:])
         return xp.stack([points[s : s + w].mean(axis=0) for s, w in spans.tolist()])
 
-    def rate(self, tokens: TokenVectors, spans: Spans) -> list[dict[str | None, float]]:
+    def rate(
+        self, docs: list[Doc], tokens: TokenVectors, spans: Spans
+    ) -> list[dict[str | None, float]]:
         """Find how probable each type is for some spans: the mean over their tokens.
         See the base.
         """
