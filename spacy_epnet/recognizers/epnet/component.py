@@ -11,8 +11,8 @@ from ...types import Bools2d
 from ..gold import Gold
 from ..layout import find_docs, get_layout
 from ..learning import Lesson
-from ..settings import ComponentSettings
 from ..pool import get_span_pool, sample_nones
+from ..settings import ComponentSettings
 from .adaptation import (
     EPNetLearning,
     assign_prototypes,
