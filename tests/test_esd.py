@@ -19,7 +19,7 @@ from spacy_epnet.recognizers.esd.decoding import (
     group_spans,
     resolve_overlaps,
 )
-from spacy_epnet.recognizers.esd.layer import Episode
+from spacy_epnet.recognizers.esd.layer import Episode, recall
 from spacy_epnet.recognizers.esd.network import (
     SpanAttention,
     SpanAttentionNetwork,
@@ -420,14 +420,16 @@ def test_the_memory_is_found_anew_when_weights_change(nlp, references):
     pipe = nlp.get_pipe("esd_ner")
     examples = [Example(nlp.make_doc(doc.text), doc) for doc in references]
     train(nlp, examples, steps=2, learn_rate=0.001)
-    before = pipe._recall()
-    assert pipe._recall() is before
-    assert before.seen.shape == pipe.memory.vectors.shape
+    layer, vectors = pipe._layer, pipe.memory.vectors
+    before = recall(layer, vectors, None)
+    assert before.seen.shape == vectors.shape
+    assert recall(layer, vectors, before) is before
+    assert recall(layer, vectors[:5], before).seen.shape == vectors[:5].shape
     with torch.no_grad():
-        for weight in pipe._layer.shims[0]._model.cross.norm.parameters():
+        for weight in layer.shims[0]._model.cross.norm.parameters():
             weight *= 2
-    after = pipe._recall()
-    torch.testing.assert_close(after.seen, 2 * before.seen)
+    after = recall(layer, vectors, before)
+    numpy.testing.assert_allclose(after.seen, 2 * before.seen, rtol=1e-5)
 
 
 def test_nothing_is_recognised_before_anything_is_remembered(nlp):

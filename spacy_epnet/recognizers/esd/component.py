@@ -123,7 +123,7 @@ class ESDRecognizer(RememberingRecognizer, SpanRecognizer):
     def embed(self, docs: list[Doc], tokens: TokenVectors, spans: Spans) -> Points:
         """Describe spans as they see their context and the memory. See the base."""
         points = self._represent(docs, tokens, spans)
-        return see(self._layer, points, self._recall())
+        return see(self._layer, points, self.memory.vectors)
 
     def rate(
         self, docs: list[Doc], tokens: TokenVectors, spans: Spans
@@ -166,15 +166,10 @@ class ESDRecognizer(RememberingRecognizer, SpanRecognizer):
         """(M, columns) Distances of spans, which have seen their context only, to what
         is remembered.
         """
-        known = self._recall()
-        seen = see(self._layer, points, known)
-        columns = self.memory.columns
-        return measure(self._layer, seen, known, columns, self.n_columns)
-
-    def _recall(self) -> Recollection:
-        vectors = self.memory.vectors
-        self._recollection = recall(self._layer, vectors, self._recollection)
-        return self._recollection
+        layer, (vectors, columns) = self._layer, self.memory
+        self._recollection = recall(layer, vectors, self._recollection)
+        seen = see(layer, points, vectors)
+        return measure(layer, seen, self._recollection.seen, columns, self.n_columns)
 
     # Learning
 

@@ -25,13 +25,11 @@ class Episode(NamedTuple):
 
 
 class Recollection(NamedTuple):
-    """What is remembered, as spans are compared with it. All tensors."""
+    """What is remembered, as spans are compared with it."""
 
-    vectors: Points  # what it was made of
-    weights: list[Any]  # those it was made by
-    seen: Any  # (S, d) the remembered spans, which have seen each other
-    keys: Any  # (S, d)
-    values: Any  # (S, d)
+    vectors: Points  # (S, d) the spans as they are remembered
+    weights: list[Any]  # tensors, by which they see each other
+    seen: Points  # (S, d) the spans when they have seen each other
 
 
 def build_layer(make_network: Callable, learn_rate_scale: float) -> Model:
@@ -130,45 +128,39 @@ def recall(layer: Model, vectors: Points, last: Recollection | None) -> Recollec
     """
     import torch
 
-    cross = _get_network(layer).cross
-    weights = [weight.detach() for weight in cross.parameters()]
+    weights = [w.detach() for w in _get_network(layer).cross.parameters()]
     if last is not None and last.vectors is vectors:
         pairs = zip(weights, last.weights, strict=True)
         if all(torch.equal(now, then) for now, then in pairs):
             return last
-    (support,) = _to_torch(layer, vectors)
-    with _without_gradients():
-        keys, values = cross.prepare(support)
-        seen = cross.look(support, keys, values)
-    copies = [weight.clone() for weight in weights]
-    return Recollection(vectors, copies, seen, keys, values)
+    seen = see(layer, vectors, vectors)
+    return Recollection(vectors, [weight.clone() for weight in weights], seen)
 
 
-def see(layer: Model, points: Points, recollection: Recollection) -> Points:
-    """(M, d) Let spans see those that are remembered."""
-    (own,) = _to_torch(layer, points)
-    cross = _get_network(layer).cross
+def see(layer: Model, points: Points, support: Points) -> Points:
+    """(M, d) Let spans see those of a support set."""
+    own, others = _to_torch(layer, points, support)
     with _without_gradients():
-        return torch2xp(cross.look(own, recollection.keys, recollection.values))  # type: ignore[return-value]
+        return torch2xp(_get_network(layer).cross(own, others))  # type: ignore[return-value]
 
 
 def measure(
-    layer: Model, points: Points, recollection: Recollection, columns: Any, n: int
+    layer: Model, points: Points, support: Points, columns: Any, n_columns: int
 ) -> Floats2d:
-    """Measure how far spans are from what is remembered.
+    """Measure how far spans are from the types of others.
 
     layer (Model): The layer.
-    points (Points): (M, d) The spans, which have seen what is remembered.
-    recollection (Recollection): What is remembered.
-    columns (Ints1d): (S,) Its types.
-    n (int): How many types there are.
-    RETURNS (Floats2d): (M, n) Squared distances to each type.
+    points (Points): (M, d) The spans, which have seen the others.
+    support (Points): (S, d) The others, which have seen each other.
+    columns (Ints1d): (S,) The type of each.
+    n_columns (int): How many types there are.
+    RETURNS (Floats2d): (M, n_columns) Squared distances to each type.
     """
     from .network import measure_columns
 
-    own, numbers = _to_torch(layer, points, columns)
+    own, others, numbers = _to_torch(layer, points, support, columns)
     with _without_gradients():
-        return torch2xp(measure_columns(own, recollection.seen, numbers, n))  # type: ignore[return-value]
+        return torch2xp(measure_columns(own, others, numbers, n_columns))  # type: ignore[return-value]
 
 
 def _get_network(layer: Model) -> Any:

@@ -24,6 +24,9 @@ class SpanAttention(nn.Module):
         # Others don't count until there is something to learn.
         nn.init.zeros_(self.value.weight)
         self.norm = nn.LayerNorm(size)
+        # Squared distances are of the order of the square root of the size then, so
+        # that a softmax isn't as good as certain from the start.
+        nn.init.constant_(self.norm.weight, size**-0.25)
 
     def forward(self, spans: Tensor, others: Tensor) -> Tensor:
         """Let spans attend to others.
@@ -32,19 +35,11 @@ class SpanAttention(nn.Module):
         others (Tensor): (N, d) What they see, which may be nothing.
         RETURNS (Tensor): (M, d) The spans.
         """
-        return self.look(spans, *self.prepare(others))
-
-    def prepare(self, others: Tensor) -> tuple[Tensor, Tensor]:
-        """Make keys and values of what is seen."""
-        return self.key(others), self.value(others)
-
-    def look(self, spans: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-        """The same as `forward`, for keys and values that are there already."""
-        # The shares of nothing are no shares, and their sum is zero.
-        seen = [
-            share_out(self.query(part), keys) @ values for part in spans.split(BLOCK)
-        ]
-        return self.norm(spans + torch.cat(seen))
+        # Often there are more others than spans. So it's the spans that are mapped to
+        # be compared with them, and the sum of what is seen that is mapped to values.
+        queries = self.query(spans) @ self.key.weight
+        seen = [share_out(part, others) @ others for part in queries.split(BLOCK)]
+        return self.norm(spans + self.value(torch.cat(seen)))
 
 
 class SpanAttentionNetwork(nn.Module):
