@@ -365,21 +365,24 @@ def test_long_sentences_have_several_contexts():
 
 @pytest.mark.parametrize("part_tokens", [1, 6, 1000])
 def test_parts_have_every_candidate_once(rng, monkeypatch, part_tokens):
-    monkeypatch.setattr(contexts_module, "MAX_TOKENS", 4)
+    monkeypatch.setattr(number_contexts, "__defaults__", (4,))
     lengths = [7, 1, 12, 3, 4, 9]
     segments = numpy.repeat(numpy.arange(6), lengths)
     layout = Layout(segments, rng.random(36) < 0.8)
     tokens = rng.normal(size=(36, 2))
-    found = []
+    found, n_parts = [], 0
     for part in iter_parts(tokens, layout, 3, ops=OPS, part_tokens=part_tokens):
         assert part.candidates[:, 0].max(initial=0) < part.n_starts
         ends = part.candidates.sum(axis=1)
         assert ends.max(initial=0) <= len(part.tokens)
         stop = part.offset + len(part.tokens)
         numpy.testing.assert_array_equal(part.tokens, tokens[part.offset : stop])
+        n_parts += 1
         found += [(s + part.offset, w) for s, w in part.candidates.tolist()]
     expected = get_candidates(layout, 3, ops=OPS)
     assert sorted(found) == sorted(map(tuple, expected.tolist()))
+    # Of 7 tokens there are two contexts, of 1 there is one, and so on.
+    assert n_parts == {1: 2 + 1 + 3 + 1 + 1 + 3, 6: 6, 1000: 1}[part_tokens]
 
 
 def test_long_docs_give_the_same_in_small_parts(nlp, monkeypatch):

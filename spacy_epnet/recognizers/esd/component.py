@@ -5,7 +5,10 @@ As the paper has it (Wang et al., 2022), but for this:
 - A support set is remembered once, and what is asked comes in batches of any size. So
   spans of the support set see each other rather than those that are asked about, and
   what is predicted doesn't depend on the batch.
-- None spans of a support set are sampled.
+- None spans are sampled, in training and of a support set.
+- Spans of very long sentences see those of a part of it, see `contexts.py`.
+- No two predictions overlap. Of those that beam soft-NMS chooses and that still do, the
+  better ones are kept, see `decoding.py`.
 """
 
 from collections.abc import Iterator
@@ -94,7 +97,7 @@ class ESDRecognizer(RememberingRecognizer, SpanRecognizer):
         layout = get_layout(docs, ops=self.model.ops)
         found = [self.model.ops.alloc2i(0, 3)], [self.model.ops.alloc1f(0)]
         for part in self._iter_parts(tokens, layout):
-            points = self._represent_part(part, part.candidates)
+            points = represent_spans(self._layer, part, part.candidates)
             probabilities = get_probabilities(self._measure(points))
             winners, columns = find_winners(probabilities, self.cfg["threshold"])
             starts, widths = part.candidates[winners].T
@@ -156,11 +159,8 @@ class ESDRecognizer(RememberingRecognizer, SpanRecognizer):
             if own.any():
                 shifted = spans[own]
                 shifted[:, 0] -= part.offset
-                points[own] = self._represent_part(part, shifted)
+                points[own] = represent_spans(self._layer, part, shifted)
         return points
-
-    def _represent_part(self, part: Part, spans: Spans) -> Points:
-        return represent_spans(self._layer, part, spans)
 
     def _measure(self, points: Points) -> Floats2d:
         """(M, columns) Distances of spans, which have seen their context only, to what
