@@ -19,7 +19,7 @@ from ..candidates import list_starts, make_spans
 from ..layout import Layout, find_begins
 
 # Tokens of a context. Few sentences are as long.
-MAX_TOKENS = 256
+MAX_TOKENS = 128
 # Contexts are looked at together until they have about as many tokens.
 PART_TOKENS = 1024
 
