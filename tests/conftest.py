@@ -17,6 +17,7 @@ CONFIGS = {
     "epnet_ner": SOURCE_CONFIG,
     "epnet_tokens_ner": ROOT / "configs" / "epnet_tokens.cfg",
     "cpnet_ner": ROOT / "configs" / "cpnet.cfg",
+    "esd_ner": ROOT / "configs" / "esd.cfg",
     "protonet_ner": ROOT / "configs" / "protonet.cfg",
     "protonet_pd_ner": ROOT / "configs" / "protonet_pd.cfg",
     "nnshot_ner": ROOT / "configs" / "nnshot.cfg",

@@ -4,7 +4,7 @@ import spacy
 from spacy.tokens import Doc
 from thinc.api import NumpyOps
 
-from spacy_epnet.recognizers.epnet.candidates import (
+from spacy_epnet.recognizers.candidates import (
     get_candidates,
     list_starts,
     make_spans,

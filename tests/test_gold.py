@@ -5,14 +5,14 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from thinc.api import NumpyOps
 
-from spacy_epnet.recognizers.epnet.candidates import get_candidates
-from spacy_epnet.recognizers.epnet.pool import (
+from spacy_epnet.recognizers.candidates import get_candidates
+from spacy_epnet.recognizers.gold import find_sent_starts, read_gold
+from spacy_epnet.recognizers.layout import get_layout
+from spacy_epnet.recognizers.pool import (
     get_span_pool,
     sample_nones,
     take_per_group,
 )
-from spacy_epnet.recognizers.gold import find_sent_starts, read_gold
-from spacy_epnet.recognizers.layout import get_layout
 
 OPS = NumpyOps()
 RNG = numpy.random.default_rng(0)

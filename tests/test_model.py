@@ -5,7 +5,7 @@ import torch
 from spacy.tokens import Doc
 from thinc.api import Adam, Model, NumpyOps
 
-from spacy_epnet.recognizers.epnet.candidates import get_candidates
+from spacy_epnet.recognizers.candidates import get_candidates
 from spacy_epnet.recognizers.epnet.losses import get_dispersion_loss, get_span_loss
 from spacy_epnet.recognizers.epnet.model import build_epnet_model
 from spacy_epnet.recognizers.epnet.network import pool_spans, square_distances

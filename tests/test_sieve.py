@@ -7,8 +7,8 @@ import torch
 from spacy.tokens import Doc
 from thinc.api import Model, NumpyOps
 
+from spacy_epnet.recognizers.candidates import list_starts, make_spans
 from spacy_epnet.recognizers.epnet import sieve as sieve_module
-from spacy_epnet.recognizers.epnet.candidates import list_starts, make_spans
 from spacy_epnet.recognizers.epnet.model import build_epnet_model
 from spacy_epnet.recognizers.epnet.search import find_winners
 from spacy_epnet.recognizers.epnet.sieve import Sieve

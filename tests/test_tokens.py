@@ -14,10 +14,11 @@ from spacy_epnet.recognizers.means import (
     get_means,
     get_square_distances,
 )
+from spacy_epnet.recognizers.memory import Memory
 from spacy_epnet.recognizers.tokens.decoding import decode_runs
 from spacy_epnet.recognizers.tokens.distances import get_nearest_by_column, normalize
-from spacy_epnet.recognizers.tokens.memory import TokenMemory, tag_tokens
 from spacy_epnet.recognizers.tokens.nnshot import get_token_loss
+from spacy_epnet.recognizers.tokens.tags import tag_tokens
 
 from .conftest import SMALL_TOK2VEC
 
@@ -37,7 +38,7 @@ def add_pipe(name):
 
 def make_memory(rng):
     columns = numpy.asarray([0, 2, 0, 1, 1, 2, 0, 1], dtype="i")
-    return TokenMemory(rng.normal(size=(8, 5)).astype("f"), columns)
+    return Memory(rng.normal(size=(8, 5)).astype("f"), columns)
 
 
 def test_squared_distances(rng):

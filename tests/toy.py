@@ -50,10 +50,10 @@ class ToyRecognizer(FewShotRecognizer):
             for doc in docs
         ]
 
-    def embed(self, tokens, spans):
+    def embed(self, docs, tokens, spans):
         return tokens[spans[:, 0]]
 
-    def rate(self, tokens, spans):
+    def rate(self, docs, tokens, spans):
         return [{None: 0.0, **dict.fromkeys(self.labels, 0.5)} for _ in spans]
 
     def initialize_model(self, docs):

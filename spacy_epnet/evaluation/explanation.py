@@ -53,8 +53,8 @@ def explain(
     if not predictions:
         return []
     spans = ops.asarray2i([(p.start, p.end - p.start) for p in predictions])
-    ratings = pipe.rate(tokens, spans)
-    points = ops.to_numpy(pipe.embed(tokens, spans))
+    ratings = pipe.rate([doc], tokens, spans)
+    points = ops.to_numpy(pipe.embed([doc], tokens, spans))
     known, vectors = recall_support(nlp, name)
     explanations = []
     for entity, point, scores in zip(predictions, points, ratings, strict=True):
@@ -101,4 +101,4 @@ def recall_support(nlp: Language, name: str) -> tuple[list[Neighbour], Any]:
         return [], numpy.zeros((0, 1))
     ops = pipe.model.ops
     tokens = encode_docs(nlp, name, docs)
-    return known, ops.to_numpy(pipe.embed(tokens, ops.asarray2i(spans)))
+    return known, ops.to_numpy(pipe.embed(docs, tokens, ops.asarray2i(spans)))

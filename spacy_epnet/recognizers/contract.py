@@ -79,20 +79,24 @@ class Contract(TrainablePipe):
         """
 
     @abstractmethod
-    def embed(self, tokens: TokenVectors, spans: Spans) -> Points:
+    def embed(self, docs: list[Doc], tokens: TokenVectors, spans: Spans) -> Points:
         """Find where spans are in the space in which they are compared.
 
-        tokens (TokenVectors): The batch.
+        docs (List[Doc]): The docs.
+        tokens (TokenVectors): What `encode` gave for them.
         spans (Spans): The spans.
         RETURNS (Points): A point for each. The squared distance tells how alike two
             spans are.
         """
 
     @abstractmethod
-    def rate(self, tokens: TokenVectors, spans: Spans) -> list[dict[str | None, float]]:
+    def rate(
+        self, docs: list[Doc], tokens: TokenVectors, spans: Spans
+    ) -> list[dict[str | None, float]]:
         """Find how probable each type is for some spans.
 
-        tokens (TokenVectors): The batch.
+        docs (List[Doc]): The docs.
+        tokens (TokenVectors): What `encode` gave for them.
         spans (Spans): The spans.
         RETURNS (List[Dict[Optional[str], float]]): For each span the probability of
             each label, and under None that of no entity.

@@ -45,6 +45,13 @@ def get_layout(docs: list[Doc], *, ops: Ops) -> Layout:
     return Layout(xp.asarray(segments), xp.asarray(attrs[:, 1] == 0))
 
 
+def find_docs(starts: Ints1d, docs: list[Doc], *, ops: Ops) -> Ints1d:
+    """The places in a batch of the docs in which tokens are."""
+    xp: Any = ops.xp
+    ends = xp.cumsum(xp.asarray([len(doc) for doc in docs]))
+    return xp.searchsorted(ends, starts, side="right")
+
+
 def find_begins(segments: Any) -> Any:
     """(T,) Whether a token is the first of its segment.
 

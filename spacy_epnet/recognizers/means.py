@@ -84,6 +84,16 @@ def get_episode_loss(
     return loss, gradient
 
 
+def choose_half(docs: Any) -> Any:
+    """(n,) Which points are of one half of the docs, chosen at random.
+
+    docs (Ints1d): The number of the doc of each point.
+    """
+    xp: Any = get_array_module(docs)
+    n_docs = int(docs.max()) + 1 if len(docs) else 0
+    return (xp.random.permutation(n_docs) < n_docs / 2)[docs]
+
+
 def get_halves_loss(
     points: Any, columns: Any, docs: Any, get_loss: EpisodeLoss = get_episode_loss
 ) -> tuple[float, Points]:
@@ -97,8 +107,7 @@ def get_halves_loss(
         to the points.
     """
     xp: Any = get_array_module(points)
-    n_docs = int(docs.max()) + 1 if len(docs) else 0
-    is_first = (xp.random.permutation(n_docs) < n_docs / 2)[docs]
+    is_first = choose_half(docs)
     total, d_total = 0.0, xp.zeros_like(points)
     for is_support in (is_first, ~is_first):
         loss, d_points = get_loss(points, columns, is_support)

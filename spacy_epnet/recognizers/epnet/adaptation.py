@@ -9,6 +9,7 @@ from thinc.api import Model, Ops
 from ...corpora.mixing import split_type
 from ..layout import get_layout
 from ..learning import Learning, Lesson
+from ..pool import SpanPool, get_span_pool
 from .assignment import (
     Assignment,
     Evidence,
@@ -18,7 +19,6 @@ from .assignment import (
 )
 from .finetuning import Tuning
 from .head import get_prototypes, project_spans
-from .pool import SpanPool, get_span_pool
 from .prototypes import NONE_ROW, Generation, join, list_rows
 from .settings import EPNetAdaptSettings
 

@@ -9,8 +9,9 @@ from spacy.training import Example
 
 from ...types import Bools2d
 from ..gold import Gold
-from ..layout import get_layout
+from ..layout import find_docs, get_layout
 from ..learning import Lesson
+from ..pool import get_span_pool, sample_nones
 from ..settings import ComponentSettings
 from .adaptation import (
     EPNetLearning,
@@ -22,10 +23,9 @@ from .adaptation import (
 from .finetuning import tune
 from .head import set_prototype
 from .losses import get_dispersion_loss, get_span_loss
-from .pool import get_span_pool, sample_nones
 from .prototypes import join, list_rows
 from .recognition import PrototypeRecognizer
-from .scopes import find_docs, get_families, get_scopes
+from .scopes import get_families, get_scopes
 from .settings import EPNetAdaptSettings, EPNetSettings
 from .types import HeadOutput, Targets
 

@@ -16,16 +16,15 @@ from thinc.api import Config, Model
 from ...types import Points
 from ..factories import SCORE_WEIGHTS, WRITES
 from ..gold import Gold
-from ..layout import get_layout
+from ..layout import find_docs, get_layout
 from ..learning import Learning, Lesson
 from ..means import get_halves_loss, get_means
+from ..pool import get_span_pool, sample_nones
 from ..settings import AdaptSettings, ComponentSettings
 from .adaptation import gather_spans, number_columns
 from .head import begin_projecting, get_prototypes, project_spans, set_prototype
-from .pool import get_span_pool, sample_nones
 from .prototypes import NONE_ROW, get_free_row, join
 from .recognition import PrototypeRecognizer
-from .scopes import find_docs
 from .types import HeadOutput, ModelInput, Targets
 
 DEFAULT_CONFIG = """

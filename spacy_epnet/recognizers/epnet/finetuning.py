@@ -12,8 +12,8 @@ from thinc.api import Model, Ops
 from ...errors import Errors
 from ...types import TokenVectors
 from ..learning import OnStep, deal_evenly
+from ..pool import SpanPool, sample_nones
 from .losses import get_dispersion_loss, get_span_loss
-from .pool import SpanPool, sample_nones
 from .settings import EPNetAdaptSettings
 from .types import HeadOutput, Rows, Targets
 

@@ -1,14 +1,13 @@
 """The PyTorch network as a layer of a Thinc model."""
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
-from thinc.api import ArgsKwargs, Model, Optimizer, PyTorchShim, torch2xp, xp2torch
+from thinc.api import ArgsKwargs, Model, torch2xp, xp2torch
 from thinc.layers.pytorchwrapper import forward
 
-from ...encoder.weights import renew_shim
 from ...types import Points, Spans, TokenVectors
+from ..shim import NetworkShim
 from .types import Distances, HeadInput, HeadOutput, Prototypes, Rows
 
 
@@ -37,7 +36,11 @@ def build_head(
             "n_prototypes": n_prototypes,
             "trains_tokens": True,
         },
-        shims=[NetworkShim(make_network, learn_rate_scale, {"similarity": similarity})],
+        shims=[
+            NetworkShim(
+                make_network, get_sizes, learn_rate_scale, {"similarity": similarity}
+            )
+        ],
     )
 
 
@@ -49,55 +52,13 @@ def init(model: Model[HeadInput, HeadOutput], X: Any = None, Y: Any = None) -> N
     )
 
 
-class NetworkShim(PyTorchShim):
-    """Saves its network as safetensors, and makes it anew when loading.
-
-    make_network (Callable): Makes the network from `token_width` and `n_prototypes`.
-    learn_rate_scale (float): Multiple of the optimizer's learning rate.
-    config (Dict[str, Any]): What weights must have been trained with to be loaded.
-    """
-
-    def __init__(
-        self,
-        make_network: Callable,
-        learn_rate_scale: float,
-        config: dict[str, Any],
-    ):
-        super().__init__(
-            None,
-            config,
-            serialize_model=_to_bytes,
-            deserialize_model=partial(_from_bytes, make_network),
-        )
-        self.make_network = make_network
-        self.learn_rate_scale = learn_rate_scale
-
-    def finish_update(self, optimizer: Optimizer) -> None:
-        super().finish_update(partial(optimizer, lr_scale=self.learn_rate_scale))  # type: ignore[arg-type]
-
-    def from_bytes(self, bytes_data: bytes) -> "NetworkShim":
-        config = self.cfg
-        super().from_bytes(bytes_data)
-        if self.cfg != config:
-            raise ValueError(f"the weights are for {self.cfg}, not {config}")
-        return self
-
-    def grow(self, n_prototypes: int) -> None:
-        """Add prototypes until there are `n_prototypes`."""
-        self._model.grow(n_prototypes)
-        renew_shim(self)
-
-
-def _to_bytes(network) -> bytes:
-    from .network import save_network
-
-    return save_network(network)
-
-
-def _from_bytes(make_network: Callable, network, data: bytes, device):
-    from .network import load_network
-
-    return load_network(make_network, data)
+def get_sizes(weights: dict[str, Any]) -> dict[str, int]:
+    """The sizes of a network that aren't settings, from its weights."""
+    width_size = weights["width_embeddings.weight"].shape[1]
+    return {
+        "token_width": weights["projection.0.weight"].shape[1] - width_size,
+        "n_prototypes": len(weights["prototypes"]),
+    }
 
 
 def convert_inputs(

@@ -18,6 +18,7 @@ from thinc.api import Model, get_torch_default_device
 from thinc.types import Floats2d
 
 from ...encoder.vectors import build_flat_tokens
+from ...encoder.weights import renew_shim
 from ...errors import Errors
 from .head import build_head
 from .prototypes import get_initial_scale
@@ -131,7 +132,8 @@ def grow_prototypes(model: Model, n_prototypes: int) -> Model:
     size = get_table_size(model)
     if size is not None and size < n_prototypes:
         shim: Any = model.get_ref("head").shims[0]
-        shim.grow(n_prototypes)
+        shim._model.grow(n_prototypes)
+        renew_shim(shim)
     return model
 
 

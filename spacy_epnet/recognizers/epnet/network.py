@@ -1,10 +1,8 @@
 """EP-Net in PyTorch: from token vectors and spans to distances."""
 
-from collections.abc import Callable
 from itertools import pairwise
 
 import torch
-from safetensors.torch import load, save
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -142,35 +140,3 @@ def square_distances(points: Tensor, centres: Tensor) -> Tensor:
     products = points @ centres.T
     norms = (points * points).sum(dim=1, keepdim=True)
     return (norms - 2 * products + (centres * centres).sum(dim=1)).clamp(min=0)
-
-
-def save_network(network: SpanPrototypeNetwork | None) -> bytes:
-    """The weights of a network as safetensors, which hold numbers and can't run code,
-    or nothing if it isn't initialized.
-    """
-    if network is None:
-        return b""
-    state = network.state_dict()
-    return save({name: value.cpu().contiguous() for name, value in state.items()})
-
-
-def load_network(
-    make_network: Callable[..., SpanPrototypeNetwork], data: bytes
-) -> SpanPrototypeNetwork | None:
-    """Rebuild a network from its weights, or nothing from nothing.
-
-    make_network (Callable[..., SpanPrototypeNetwork]): Makes an untrained network
-        from the two sizes that aren't settings, which the weights tell.
-    data (bytes): The weights.
-    RETURNS (Optional[SpanPrototypeNetwork]): The network.
-    """
-    if not data:
-        return None
-    weights = load(data)
-    width_size = weights["width_embeddings.weight"].shape[1]
-    network = make_network(
-        token_width=weights["projection.0.weight"].shape[1] - width_size,
-        n_prototypes=len(weights["prototypes"]),
-    )
-    network.load_state_dict(weights)
-    return network

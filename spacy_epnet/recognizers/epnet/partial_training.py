@@ -8,8 +8,8 @@ import torch
 from thinc.api import Adam, Model, torch2xp, xp2torch
 
 from ...types import Spans, TokenVectors
+from ..pool import cover
 from .head import project_spans
-from .pool import cover
 from .types import HeadOutput, Rows
 
 

@@ -2,22 +2,22 @@
 
 from typing import Any
 
-from spacy.tokens import Doc, Span
+from spacy.tokens import Doc
 
 from ...types import Points, Spans, TokenVectors
 from ..annotation import Prediction, deal_to_docs
-from ..base import FewShotRecognizer
-from ..layout import get_layout
+from ..layout import find_docs, get_layout
+from ..spans import SpanRecognizer
 from .decoding import Winner, drop_overlaps, prefer_near
 from .head import measure_spans, project_spans
 from .model import get_table_size
 from .prototypes import NONE_ROW, Generation, fit_generations, join, list_rows
-from .scopes import find_docs, get_families, get_scopes
+from .scopes import get_families, get_scopes
 from .search import find_winners
 from .types import Rows
 
 
-class PrototypeRecognizer(FewShotRecognizer):
+class PrototypeRecognizer(SpanRecognizer):
     """Recognises spans by the nearest prototype."""
 
     fixed_when_extending = frozenset({"overlaps"})
@@ -75,25 +75,7 @@ class PrototypeRecognizer(FewShotRecognizer):
             if size is not None and not 0 < row < size:
                 raise ValueError(f"{label} is assigned row {row} of {size} prototypes")
 
-    # What can be recognised
-
-    @property
-    def max_width(self) -> int:
-        """RETURNS (int): The longest entity that can be predicted, in tokens."""
-        return self.model.attrs["max_width"]
-
-    @property
-    def limits(self) -> str:
-        """RETURNS (str): What is true of entities that can't be predicted."""
-        return (
-            f"longer than max_width = {self.max_width} tokens, or beginning or ending "
-            "in whitespace"
-        )
-
-    def can_predict(self, ent: Span) -> bool:
-        """Whether an entity is a candidate."""
-        is_short = ent.end - ent.start <= self.max_width
-        return is_short and not (ent[0].is_space or ent[-1].is_space)
+    # Recognition
 
     def recognize(
         self, docs: list[Doc], tokens: TokenVectors
@@ -135,11 +117,13 @@ class PrototypeRecognizer(FewShotRecognizer):
         counts = scopes[find_docs(starts, docs, ops=ops), columns].tolist()
         return [winner for winner, c in zip(winners, counts, strict=True) if c]
 
-    def embed(self, tokens: TokenVectors, spans: Spans) -> Points:
+    def embed(self, docs: list[Doc], tokens: TokenVectors, spans: Spans) -> Points:
         """Project spans to the space of the prototypes. See the base."""
         return project_spans(self.model.get_ref("head"), tokens, spans)
 
-    def rate(self, tokens: TokenVectors, spans: Spans) -> list[dict[str | None, float]]:
+    def rate(
+        self, docs: list[Doc], tokens: TokenVectors, spans: Spans
+    ) -> list[dict[str | None, float]]:
         """Find how probable each type is for some spans: each label among those of its
         generation, and under None that no generation takes it for an entity. See the
         base.

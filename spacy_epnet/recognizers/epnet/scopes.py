@@ -8,7 +8,7 @@ from spacy.tokens import Doc
 from thinc.api import Ops
 
 from ...corpora.mixing import get_corpus, split_type
-from ...types import Bools2d, Ints1d
+from ...types import Bools2d
 
 
 def get_families(corpora: Mapping[str, Sequence[str]]) -> dict[str, str]:
@@ -48,10 +48,3 @@ def get_scopes(
             scope[1:] = rows[corpus]
     xp: Any = ops.xp
     return None if scopes.all() else xp.asarray(scopes)
-
-
-def find_docs(starts: Ints1d, docs: list[Doc], *, ops: Ops) -> Ints1d:
-    """The places in a batch of the docs in which tokens are."""
-    xp: Any = ops.xp
-    ends = xp.cumsum(xp.asarray([len(doc) for doc in docs]))
-    return xp.searchsorted(ends, starts, side="right")

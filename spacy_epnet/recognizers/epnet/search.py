@@ -5,8 +5,8 @@ from typing import Any
 from thinc.api import Model
 
 from ...types import TokenVectors
+from ..candidates import list_starts, make_spans
 from ..layout import Layout, iter_windows
-from .candidates import list_starts, make_spans
 from .decoding import Winner, get_winners
 from .head import measure_spans
 from .types import Rows

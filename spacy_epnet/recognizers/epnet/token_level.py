@@ -13,6 +13,7 @@ from thinc.api import Config, Model
 
 from ...types import Points, Spans, TokenVectors
 from ..annotation import Prediction, deal_to_docs
+from ..candidates import make_spans
 from ..factories import SCORE_WEIGHTS, WRITES
 from ..gold import Gold
 from ..layout import get_layout, iter_windows
@@ -21,7 +22,6 @@ from ..tokens.decoding import decode_runs
 from ..tokens.sequences import DependencySettings, SequenceRecognizer
 from ..tokens.transitions import Transfer
 from .adaptation import EPNetLearning
-from .candidates import make_spans
 from .component import EPNetRecognizer
 from .decoding import Winner, drop_overlaps, prefer_probable
 from .head import measure_spans, project_spans
@@ -201,7 +201,7 @@ class TokenEPNetRecognizer(SequenceRecognizer, TokensAsSpans):
             for labels, part in zip(self.generations, parts, strict=True)
         ]
 
-    def embed(self, tokens: TokenVectors, spans: Spans) -> Points:
+    def embed(self, docs: list[Doc], tokens: TokenVectors, spans: Spans) -> Points:
         """Take the mean over the projected tokens of each span. See the base."""
         xp: Any = self.model.ops.xp
         ops, every = self.model.ops, xp.arange(len(tokens), dtype="i")
@@ -209,7 +209,9 @@ class TokenEPNetRecognizer(SequenceRecognizer, TokensAsSpans):
         points = project_spans(head, tokens[:], make_spans([every], ops=ops))
         return xp.stack([points[s : s + w].mean(axis=0) for s, w in spans.tolist()])
 
-    def rate(self, tokens: TokenVectors, spans: Spans) -> list[dict[str | None, float]]:
+    def rate(
+        self, docs: list[Doc], tokens: TokenVectors, spans: Spans
+    ) -> list[dict[str | None, float]]:
         """Find how probable each type is for some spans: the mean over their tokens,
         and under None that no generation takes it for an entity. See the base.
         """

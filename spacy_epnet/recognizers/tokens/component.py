@@ -13,14 +13,14 @@ from thinc.types import Floats2d
 
 from ...types import Points, Spans, TokenVectors
 from ..annotation import Prediction, deal_to_docs
-from ..base import FewShotRecognizer
 from ..gold import UNKNOWN, Gold
 from ..layout import Layout, get_layout, iter_windows
 from ..learning import Learning, Lesson
+from ..memory import Memory, make_empty_memory, set_memory
+from ..remembering import RememberingRecognizer
 from ..settings import ComponentSettings
 from .decoding import decode_runs
-from .memory import TokenMemory, tag_tokens
-from .model import get_memory, set_memory
+from .tags import tag_tokens
 
 # Tokens that are compared with the memory at a time.
 WINDOW = 1024
@@ -38,16 +38,10 @@ class TokenSettings(ComponentSettings):
     memory_size: int = Field(ge=1)
 
 
-class TokenRecognizer(FewShotRecognizer):
+class TokenRecognizer(RememberingRecognizer):
     """Recognises entities as runs of tokens of one type."""
 
     settings_type: ClassVar[type[ComponentSettings]] = TokenSettings
-
-    def __init__(self, *args: Any, **kwargs: Any):
-        """Initialize the recogniser. See the factories for the settings."""
-        super().__init__(*args, **kwargs)
-        # The labels of the columns, from the second.
-        self.learned["memory_labels"] = []
 
     # What is left to each
 
@@ -56,9 +50,7 @@ class TokenRecognizer(FewShotRecognizer):
         """Find the vectors by which tokens are compared."""
 
     @abstractmethod
-    def measure(
-        self, points: TokenVectors, memory: TokenMemory, n_columns: int
-    ) -> Floats2d:
+    def measure(self, points: TokenVectors, memory: Memory, n_columns: int) -> Floats2d:
         """(points, columns) How far represented tokens are from each type, None first.
         Types of which nothing is remembered are infinitely far.
         """
@@ -74,45 +66,6 @@ class TokenRecognizer(FewShotRecognizer):
     def choose_columns(self, probabilities: Any, layout: Layout) -> Any:
         """(T,) The column that each token takes, from how probable each is."""
         return probabilities.argmax(axis=1)
-
-    # The memory
-
-    @property
-    def memory(self) -> TokenMemory:
-        """RETURNS (TokenMemory): What is remembered."""
-        memory = get_memory(self.model)
-        assert memory is not None, "checked by is_ready"
-        return memory
-
-    @property
-    def is_ready(self) -> bool:
-        """RETURNS (bool): Whether there is a memory."""
-        return get_memory(self.model) is not None
-
-    def on_labels(self) -> None:
-        """Forget tokens of types that are gone."""
-        if self.is_ready:
-            known = enumerate(self.learned["memory_labels"], 1)
-            kept = {i: self.columns[n] for i, n in known if n in self.columns}
-            set_memory(self.model, self.memory.renumber({0: 0, **kept}))
-        self.learned["memory_labels"] = list(self.labels)
-
-    def on_renamed(self, label: str, new: str) -> None:
-        """Let a label keep its tokens under another name."""
-        names = {label: new}
-        known = self.learned["memory_labels"]
-        self.learned["memory_labels"] = [names.get(old, old) for old in known]
-
-    def check_learned(self) -> None:
-        """Raise an error if labels and memory don't fit together."""
-        if list(self.learned["memory_labels"]) != list(self.labels):
-            raise ValueError("its labels and those of its memory differ")
-        memory = get_memory(self.model)
-        if memory is not None and len(memory.columns):
-            if len(memory.columns) != len(memory.vectors):
-                raise ValueError("its memory is incomplete")
-            if not 0 <= int(memory.columns.max()) <= len(self.labels):
-                raise ValueError("its memory has tokens of types without a label")
 
     # What can be recognised
 
@@ -149,7 +102,7 @@ class TokenRecognizer(FewShotRecognizer):
     def _get_probabilities(self, tokens: TokenVectors) -> Floats2d:
         """(T, columns) How probable each type is for each token."""
         xp: Any = self.model.ops.xp
-        memory, n_columns = self.memory, len(self.labels) + 1
+        memory, n_columns = self.memory, self.n_columns
         parts = []
         for window, _ in iter_windows(len(tokens), 1, WINDOW):
             points = self.represent(tokens[window])
@@ -158,13 +111,15 @@ class TokenRecognizer(FewShotRecognizer):
             parts.append(likelihoods / likelihoods.sum(axis=1, keepdims=True))
         return xp.concatenate(parts)
 
-    def embed(self, tokens: TokenVectors, spans: Spans) -> Points:
+    def embed(self, docs: list[Doc], tokens: TokenVectors, spans: Spans) -> Points:
         """Take the mean over the tokens of each span. See the base."""
         xp: Any = self.model.ops.xp
         points = self.represent(tokens[:])
         return xp.stack([points[s : s + w].mean(axis=0) for s, w in spans.tolist()])
 
-    def rate(self, tokens: TokenVectors, spans: Spans) -> list[dict[str | None, float]]:
+    def rate(
+        self, docs: list[Doc], tokens: TokenVectors, spans: Spans
+    ) -> list[dict[str | None, float]]:
         """Find how probable each type is for some spans: the mean over their tokens.
         See the base.
         """
@@ -205,7 +160,7 @@ class TokenRecognizer(FewShotRecognizer):
             columns[(columns == 0) & taken] = UNKNOWN
             memory = self.memory
         else:
-            memory = TokenMemory(points[:0], self.model.ops.alloc1i(0))
+            memory = make_empty_memory(points.shape[1], ops=self.model.ops)
         self.set_labels([*old, *lesson.labels])
         set_memory(self.model, memory.add(points, columns))
         counts = {

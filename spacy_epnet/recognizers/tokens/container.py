@@ -18,9 +18,9 @@ from ..factories import SCORE_WEIGHTS, WRITES
 from ..learning import Learning, Lesson, deal_evenly
 from ..settings import AdaptSettings
 from .gaussians import Distance, get_contrastive_loss
-from .memory import tag_tokens
 from .nearest import NearestTokenRecognizer
 from .sequences import SequenceRecognizer, SequenceSettings
+from .tags import tag_tokens
 from .transitions import Transfer
 
 DEFAULT_CONFIG = """

@@ -18,7 +18,7 @@ from thinc.types import Floats2d
 from ...encoder.vectors import build_flat_tokens
 from ...encoder.weights import renew_node
 from ...types import TokenVectors
-from .memory import TokenMemory
+from ..memory import build_memory, make_empty_memory, set_memory
 
 
 def build_token_memory_model(
@@ -30,9 +30,7 @@ def build_token_memory_model(
         listener to the pipeline's transformer.
     """
     flat_tokens = build_flat_tokens(tok2vec)
-    memory: Model = Model(
-        "memory", _recall_only, params={"vectors": None, "columns": None}
-    )
+    memory = build_memory()
     return Model(
         "token_memory",
         forward,
@@ -60,33 +58,13 @@ def build_token_classifier_model(
 def init(model: Model, X: Any = None, Y: Any = None) -> None:
     flat_tokens = model.get_ref("flat_tokens").initialize(X=X)
     width = flat_tokens.predict(X).shape[1]
-    empty = TokenMemory(model.ops.alloc2f(0, width), model.ops.alloc1i(0))
-    set_memory(model, empty)
+    set_memory(model, make_empty_memory(width, ops=model.ops))
 
 
 def forward(
     model: Model[list[Doc], TokenVectors], docs: list[Doc], is_train: bool
 ) -> tuple[TokenVectors, Callable]:
     return model.get_ref("flat_tokens")(docs, is_train)
-
-
-def _recall_only(model: Model, inputs: Any, is_train: bool) -> tuple[Any, Callable]:
-    return inputs, lambda gradient: gradient
-
-
-def get_memory(model: Model) -> TokenMemory | None:
-    """What a model remembers, or None if it isn't initialized."""
-    memory = model.get_ref("memory")
-    if not memory.has_param("vectors"):
-        return None
-    return TokenMemory(memory.get_param("vectors"), memory.get_param("columns"))  # type: ignore[arg-type]
-
-
-def set_memory(model: Model, memory: TokenMemory) -> None:
-    """Let a model remember something else."""
-    node = model.get_ref("memory")
-    node.set_param("vectors", memory.vectors)
-    node.set_param("columns", memory.columns)  # type: ignore[arg-type]
 
 
 def classify(

@@ -4,9 +4,9 @@ from thinc.types import Floats2d
 
 from ...types import TokenVectors
 from ..means import get_square_distances
+from ..memory import Memory
 from .component import TokenRecognizer
 from .distances import get_nearest_by_column, normalize
-from .memory import TokenMemory
 
 
 class NearestTokenRecognizer(TokenRecognizer):
@@ -16,9 +16,7 @@ class NearestTokenRecognizer(TokenRecognizer):
         """Give tokens the length 1. See the base."""
         return normalize(tokens)
 
-    def measure(
-        self, points: TokenVectors, memory: TokenMemory, n_columns: int
-    ) -> Floats2d:
+    def measure(self, points: TokenVectors, memory: Memory, n_columns: int) -> Floats2d:
         """Measure distances to the nearest token of each type. See the base."""
         distances = get_square_distances(points, memory.vectors)
         return get_nearest_by_column(distances, memory.columns, n_columns)

@@ -12,8 +12,8 @@ from thinc.types import Floats2d
 from ...types import TokenVectors
 from ..factories import SCORE_WEIGHTS, WRITES
 from ..means import get_halves_loss, get_means, get_square_distances
+from ..memory import Memory
 from .component import TokenRecognizer
-from .memory import TokenMemory
 
 DEFAULT_CONFIG = """
 [protonet_ner]
@@ -83,9 +83,7 @@ class ProtoNetRecognizer(TokenRecognizer):
         """Take tokens as they are. See the base."""
         return tokens
 
-    def measure(
-        self, points: TokenVectors, memory: TokenMemory, n_columns: int
-    ) -> Floats2d:
+    def measure(self, points: TokenVectors, memory: Memory, n_columns: int) -> Floats2d:
         """Measure distances to the means of types. See the base."""
         xp: Any = self.model.ops.xp
         means = get_means(memory.vectors, memory.columns, n_columns)

@@ -13,7 +13,7 @@ from ...types import TokenVectors
 from ..factories import SCORE_WEIGHTS, WRITES
 from ..gold import UNKNOWN
 from ..means import get_episode_loss, get_halves_loss
-from .memory import TokenMemory
+from ..memory import Memory
 from .protonet import ProtoNetRecognizer
 from .sequences import SequenceRecognizer
 from .transitions import Transfer
@@ -98,9 +98,7 @@ class ProtoNetPDRecognizer(SequenceRecognizer, ProtoNetRecognizer):
         super().initialize_model(docs)
         self.model.get_ref("pairs").initialize(X=self.memory.vectors)
 
-    def measure(
-        self, points: TokenVectors, memory: TokenMemory, n_columns: int
-    ) -> Floats2d:
+    def measure(self, points: TokenVectors, memory: Memory, n_columns: int) -> Floats2d:
         """Measure distances to the means of types, all tokens seen beside those that
         are remembered. See the base.
         """

@@ -12,7 +12,7 @@ from ..gold import Gold
 from ..layout import Layout, find_begins, get_layout
 from ..settings import ComponentSettings
 from .component import TokenSettings
-from .memory import tag_tokens
+from .tags import tag_tokens
 from .transitions import (
     Transfer,
     count_transitions,

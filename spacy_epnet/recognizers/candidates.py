@@ -12,8 +12,8 @@ from typing import Any
 
 from thinc.api import Ops
 
-from ...types import Ints1d, Spans
-from ..layout import Layout
+from ..types import Ints1d, Spans
+from .layout import Layout
 
 
 def list_starts(

@@ -5,21 +5,20 @@ from typing import Any, NamedTuple
 import numpy
 from thinc.api import Ops
 
-from ...types import Bools1d, Ints1d, Spans
-from ..gold import Gold, number_sentences
-from ..layout import Layout
+from ..types import Bools1d, Ints1d, Spans
 from .candidates import get_candidates
-from .types import Targets
+from .gold import Gold, number_sentences
+from .layout import Layout
 
 
 class SpanPool(NamedTuple):
     """What a batch offers to train on."""
 
     entities: Spans
-    targets: Targets  # the column of each entity
+    targets: Ints1d  # the column of each entity
     entity_sentences: Ints1d  # the sentence of each entity
     nones: Spans  # spans that are certainly none of these entities
-    none_targets: Targets  # the column of each, which is None's or another type's
+    none_targets: Ints1d  # the column of each, which is None's or another type's
     none_sentences: Ints1d  # the sentence of each None span
     is_hard: Bools1d  # whether a None span overlaps an entity
 
@@ -46,7 +45,7 @@ class SpanPool(NamedTuple):
             entity_sentences=self.entity_sentences[wanted],
         ).take_nones(is_wanted[self.none_sentences])
 
-    def flatten(self, *, ops: Ops) -> tuple[Spans, Targets]:
+    def flatten(self, *, ops: Ops) -> tuple[Spans, Ints1d]:
         """All spans, and the column of each. None's is 0."""
         xp: Any = ops.xp
         spans = xp.concatenate([self.entities, self.nones])

@@ -1,0 +1,149 @@
+"""Which of overlapping spans are entities: beam soft-NMS.
+
+Choosing a span makes those that overlap it less probable, by as much as they have in
+common with it. Several selections are followed at a time, because the best span may be
+in the way of two others that are better together:
+
+    spans      a: 0-2  b: 1-3  c: 2-4
+    scores     0.6     0.65    0.6
+    b first    b 0.65, then a and c are left with 0.4
+    a first    a 0.6, c 0.6, then b is left with 0.29
+"""
+
+from typing import Any, NamedTuple
+
+import numpy
+
+# Of arrays, which are NumPy's in this module.
+Array = Any
+
+
+class Selection(NamedTuple):
+    """Spans that were chosen, one after the other."""
+
+    total: float  # of their scores
+    mask: int  # a bit for each of them, to tell selections apart
+    chosen: tuple | None  # (span, its score, those before)
+    left: Array  # (M,) the scores of all spans, below 0 if chosen
+
+
+def choose_spans(
+    starts: Array, ends: Array, scores: Array, *, beam_size: int, delta: float
+) -> list[tuple[int, float]]:
+    """Choose spans by beam soft-NMS.
+
+    starts (numpy.ndarray): (M,) The first token of each span.
+    ends (numpy.ndarray): (M,) The token after its last one.
+    scores (numpy.ndarray): (M,) How good it is. Of equals the first is chosen first.
+    beam_size (int): How many selections are followed. With 1, the best span is chosen,
+        and so on.
+    delta (float): Least score of a span that overlaps one chosen before.
+    RETURNS (List[Tuple[int, float]]): The spans of the selection with the best total,
+        and what was left of their scores when they were chosen. They may overlap.
+    """
+    # What nothing has been taken from can be chosen, however small it is.
+    floors = numpy.minimum(scores, delta)
+    best = Selection(0.0, 0, None, scores)
+    beam = [best]
+    while beam:
+        grown: dict[int, tuple[float, int, Selection]] = {}
+        for selection in beam:
+            best = max(best, selection, key=lambda s: s.total)
+            options = numpy.flatnonzero(selection.left >= floors)
+            order = numpy.argsort(-selection.left[options], kind="stable")
+            for i in options[order[:beam_size]].tolist():
+                mask = selection.mask | 1 << i
+                total = selection.total + float(selection.left[i])
+                if mask not in grown or total > grown[mask][0]:
+                    grown[mask] = total, i, selection
+        # The sort is stable, so that what was found first comes first among equals.
+        kept = sorted(grown.values(), key=lambda step: -step[0])[:beam_size]
+        beam = [_choose(selection, i, starts, ends) for _, i, selection in kept]
+    return _list_chosen(best)
+
+
+def _choose(selection: Selection, i: int, starts: Array, ends: Array) -> Selection:
+    total, mask, chosen, left = selection
+    score = float(left[i])
+    left = left * (1 - get_overlaps(starts, ends, i))
+    left[i] = -1
+    return Selection(total + score, mask | 1 << i, (i, score, chosen), left)
+
+
+def _list_chosen(selection: Selection) -> list[tuple[int, float]]:
+    found, chosen = [], selection.chosen
+    while chosen is not None:
+        i, score, chosen = chosen
+        found.append((i, score))
+    return found[::-1]
+
+
+def get_overlaps(starts: Array, ends: Array, i: int) -> Array:
+    """(M,) The tokens that spans have in common with one of them, as a share of those
+    that either of them has.
+    """
+    common = numpy.minimum(ends, ends[i]) - numpy.maximum(starts, starts[i])
+    common = numpy.maximum(common, 0)
+    return common / (ends - starts + ends[i] - starts[i] - common)
+
+
+def resolve_overlaps(
+    starts: Array,
+    ends: Array,
+    scores: Array,
+    contexts: Array,
+    *,
+    beam_size: int,
+    delta: float,
+) -> list[int]:
+    """Choose spans of which no two overlap.
+
+    starts (numpy.ndarray): (M,) The first token of each span.
+    ends (numpy.ndarray): (M,) The token after its last one.
+    scores (numpy.ndarray): (M,) How good it is. Of equals the longer is the better,
+        then the earlier.
+    contexts (numpy.ndarray): (M,) The context of its first token.
+    beam_size (int): How many selections are followed.
+    delta (float): Least score of a span that overlaps one chosen before.
+    RETURNS (List[int]): The spans, in the order of the text. Of those that were chosen
+        and still overlap, they are those which had more left of their scores.
+    """
+    chosen: list[tuple[int, float]] = []
+    for group in group_spans(starts, ends, contexts):
+        found = choose_spans(
+            starts[group], ends[group], scores[group], beam_size=beam_size, delta=delta
+        )
+        chosen += [(int(group[i]), score) for i, score in found]
+    taken: set[int] = set()
+    kept = []
+    ranks = [(-score, starts[i] - ends[i], starts[i], i) for i, score in chosen]
+    for *_, i in sorted(ranks):
+        tokens = range(starts[i], ends[i])
+        if taken.isdisjoint(tokens):
+            taken.update(tokens)
+            kept.append(i)
+    return sorted(kept, key=lambda i: int(starts[i]))
+
+
+def group_spans(starts: Array, ends: Array, contexts: Array) -> list[Array]:
+    """Part spans of which none overlaps one of another group. There are no groups over
+    several contexts, so that they stay small in a long text.
+
+    starts (numpy.ndarray): (M,) The first token of each span.
+    ends (numpy.ndarray): (M,) The token after its last one.
+    contexts (numpy.ndarray): (M,) The context of its first token.
+    RETURNS (List[numpy.ndarray]): The spans of each group, the longest first, then the
+        earliest.
+    """
+    if not len(starts):
+        return []
+    order = numpy.lexsort((starts, starts - ends))
+    by_start = order[numpy.argsort(starts[order], kind="stable")]
+    reached = numpy.maximum.accumulate(ends[by_start])[:-1]
+    begins = starts[by_start][1:] >= reached
+    begins |= contexts[by_start][1:] != contexts[by_start][:-1]
+    numbers = numpy.zeros(len(starts), dtype="int64")
+    numbers[by_start[1:]] = numpy.cumsum(begins)
+    in_groups = order[numpy.argsort(numbers[order], kind="stable")]
+    counts = numpy.bincount(numbers)
+    return numpy.split(in_groups, numpy.cumsum(counts)[:-1])
