@@ -111,17 +111,30 @@ def embed_slowly(network, tokens, spans):
     )
 
 
-def measure_slowly(points, support, columns, n_columns):
-    distances = numpy.full((len(points), n_columns), INF)
+def look_slowly(point, others):
+    """What a span makes of others by attention."""
+    likes = [numpy.exp(point @ other / SIZE**0.5) for other in others]
+    return sum(
+        like / sum(likes) * other for like, other in zip(likes, others, strict=True)
+    )
+
+
+def measure_slowly(points, support, columns, n_types):
+    distances = numpy.full((len(points), 1 + n_types), INF)
     for i, point in enumerate(points):
-        for column in set(columns):
-            members = [s for s, c in zip(support, columns, strict=True) if c == column]
-            likes = [numpy.exp(point @ member / SIZE**0.5) for member in members]
-            centre = sum(
-                like / sum(likes) * member
-                for like, member in zip(likes, members, strict=True)
+        views = {
+            column: look_slowly(
+                point,
+                [s for s, c in zip(support, columns, strict=True) if c == column],
             )
-            distances[i, column] = ((point - centre) ** 2).sum()
+            for column in set(columns)
+        }
+        nones = [view for column, view in views.items() if column < 3]
+        types = {c - 2: view for c, view in views.items() if c >= 3}
+        if nones:
+            types[0] = look_slowly(point, nones)
+        for column, view in types.items():
+            distances[i, column] = ((point - view) ** 2).sum()
     return distances
 
 
@@ -169,9 +182,13 @@ def test_types_are_what_each_span_sees_of_their_examples(rng, monkeypatch, block
     points, support = rng.normal(size=(5, SIZE)), rng.normal(size=(6, SIZE))
     columns = [0, 3, 0, 1, 3, 3]
     found = measure_columns(*map(torch.tensor, (points, support, columns)), 5)
-    expected = measure_slowly(points, support, columns, 5)
+    expected = measure_slowly(points, support, columns, 2)
     numpy.testing.assert_allclose(*to_numpy(found), expected)
-    assert numpy.isinf(expected[:, [2, 4]]).all()  # of which there are no examples
+    assert numpy.isinf(expected[:, 2]).all()  # of which there are no examples
+    types = torch.tensor([3, 3, 4, 4, 4, 3])
+    lost = measure_columns(*map(torch.tensor, (points, support)), types, 5)
+    assert lost[:, 0].isinf().all()
+    assert lost[:, 1:].isfinite().all()
 
 
 def make_episode(rng):
@@ -203,7 +220,7 @@ def test_each_half_of_a_batch_is_judged_by_the_other(network, rng):
         support = points[is_support]
         seen = attend_slowly(network.cross, support, support)
         asked = attend_slowly(network.cross, points[~is_support], support)
-        expected = measure_slowly(asked, seen, episode.columns[is_support].tolist(), 5)
+        expected = measure_slowly(asked, seen, episode.columns[is_support].tolist(), 2)
         numpy.testing.assert_allclose(found[~is_support], expected)
 
 
@@ -255,32 +272,31 @@ def test_the_three_kinds_of_none_spans():
     assert find_kinds(spans, nothing, 7, ops=OPS).tolist() == [DISJOINT] * len(spans)
 
 
-def test_none_is_as_near_as_the_nearest_of_its_kinds():
-    distances = numpy.asarray([[4.0, 1.0, INF, 2.0, 1.5], [INF, INF, INF, 0.0, INF]])
+def test_probabilities():
+    distances = numpy.asarray([[1.0, 2.0, 1.5], [INF, 0.0, INF]])
     shares = numpy.exp([-1.0, -2.0, -1.5])
     found = get_probabilities(distances)
     numpy.testing.assert_allclose(found[0], shares / shares.sum())
     assert found[1].tolist() == [0, 1, 0]
-    assert get_probabilities(numpy.full((1, 5), INF)).tolist() == [[1, 0, 0]]
+    assert get_probabilities(numpy.full((1, 3), INF)).tolist() == [[1, 0, 0]]
 
 
 def test_the_loss_and_its_gradient(rng):
-    distances = rng.random((6, 5))
-    distances[0, 2] = distances[3, [0, 1, 2]] = distances[4, 4] = INF
-    # Of the last two, None is of a kind without examples, and nothing is known of one.
+    distances = rng.random((6, 3))
+    distances[3, 0] = distances[4, 2] = INF
+    # To the type of one there are no examples.
     columns = numpy.asarray([1, 3, 4, 4, 4, 2])
-    distances[5, 2] = INF
     loss, gradient = get_loss(distances, columns)
     losses = []
     for row, target in zip(distances, columns, strict=True):
-        likes = numpy.exp(-numpy.asarray([row[:3].min(), *row[3:]]))
+        likes = numpy.exp(-row)
         share = likes[max(0, target - 2)] / likes.sum()
         losses += [-numpy.log(share)] if share else []
     assert len(losses) == 5
     assert loss == pytest.approx(sum(losses) / 5)
     check_gradient(lambda moved: get_loss(moved, columns)[0], distances, gradient)
     assert not gradient[4].any()
-    nothing, zero = get_loss(numpy.full((2, 5), INF), columns[:2])
+    nothing, zero = get_loss(numpy.full((2, 3), INF), columns[:2])
     assert (nothing, zero.any()) == (0.0, False)
 
 

@@ -163,8 +163,8 @@ class ESDRecognizer(RememberingRecognizer, SpanRecognizer):
         return points
 
     def _measure(self, points: Points) -> Floats2d:
-        """(M, columns) Distances of spans, which have seen their context only, to what
-        is remembered.
+        """(M, 1 + types) Distances of spans, which have seen their context only, to
+        what is remembered.
         """
         layer, (vectors, columns) = self._layer, self.memory
         self._recollection = recall(layer, vectors, self._recollection)

@@ -19,7 +19,7 @@ class Episode(NamedTuple):
     contexts: Ints1d  # of each span
     candidates: Spans  # what spans of the same context see
     candidate_contexts: Ints1d  # of each candidate
-    columns: Ints1d  # the type of each span
+    columns: Ints1d  # the kind of None, or the type, of each span
     is_first: Bools1d  # which spans are the first half
     n_columns: int
 
@@ -147,14 +147,14 @@ def see(layer: Model, points: Points, support: Points) -> Points:
 def measure(
     layer: Model, points: Points, support: Points, columns: Any, n_columns: int
 ) -> Floats2d:
-    """Measure how far spans are from the types of others.
+    """Measure how far spans are from None and from the types of others.
 
     layer (Model): The layer.
     points (Points): (M, d) The spans, which have seen the others.
     support (Points): (S, d) The others, which have seen each other.
-    columns (Ints1d): (S,) The type of each.
-    n_columns (int): How many types there are.
-    RETURNS (Floats2d): (M, n_columns) Squared distances to each type.
+    columns (Ints1d): (S,) The kind of None, or the type, of each.
+    n_columns (int): How many of these there are.
+    RETURNS (Floats2d): (M, 1 + types) Squared distances.
     """
     from .network import measure_columns
 

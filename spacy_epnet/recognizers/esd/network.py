@@ -4,6 +4,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from .nones import N_KINDS
+
 # Spans that attend to others at a time, so that memory doesn't grow with the square of
 # a sentence's length.
 BLOCK = 512
@@ -77,11 +79,11 @@ class SpanAttentionNetwork(nn.Module):
         contexts (Tensor): (M,) The context of each, which is about a sentence.
         candidates (Tensor): (N, 2) What spans of the same context see.
         candidate_contexts (Tensor): (N,) The context of each.
-        columns (Tensor): (M,) The type of each span.
+        columns (Tensor): (M,) The kind of None, or the type, of each span.
         is_first (Tensor): (M,) Which spans are the first half.
-        n_columns (int): How many types there are.
-        RETURNS (Tuple[Tensor, Tensor]): (M, columns) Squared distances to the types of
-            the other half, and (M, d) the spans before they see it.
+        n_columns (int): How many of these there are.
+        RETURNS (Tuple[Tensor, Tensor]): (M, 1 + types) Squared distances to None and to
+            the types of the other half, and (M, d) the spans before they see it.
         """
         points = self.represent(tokens, spans, contexts, candidates, candidate_contexts)
         places, distances = [], []
@@ -139,34 +141,42 @@ def split_by_context(spans: Tensor, contexts: Tensor, n_contexts: int) -> list[T
 
 
 def share_out(queries: Tensor, keys: Tensor) -> Tensor:
-    """(M, N) How much of its attention each query gives to each key."""
-    return (queries @ keys.T * queries.shape[1] ** -0.5).softmax(dim=1)
+    """(..., M, N) How much of its attention each query gives to each key."""
+    return (queries @ keys.mT * queries.shape[-1] ** -0.5).softmax(dim=-1)
 
 
 def measure_columns(
     points: Tensor, support: Tensor, columns: Tensor, n_columns: int
 ) -> Tensor:
-    """Measure how far spans are from types. To each span, a type is the sum of its
-    examples, weighted by how much attention the span gives to them.
+    """Measure how far spans are from None and from types. To each span, a type is the
+    sum of its examples, weighted by how much attention the span gives to them, and None
+    is the sum of its kinds in the same way.
 
     points (Tensor): (M, d) The spans.
     support (Tensor): (S, d) Examples.
-    columns (Tensor): (S,) The type of each.
-    n_columns (int): How many types there are.
-    RETURNS (Tensor): (M, columns) Squared distances. Types without examples are
+    columns (Tensor): (S,) The kind of None, or the type, of each.
+    n_columns (int): How many of these there are.
+    RETURNS (Tensor): (M, 1 + types) Squared distances. What has no examples is
         infinitely far.
     """
     members = [support[columns == column] for column in range(n_columns)]
-    return torch.cat(
-        [
-            torch.stack([measure_type(block, part) for part in members], dim=1)
-            for block in points.split(BLOCK)
-        ]
-    )
+    return torch.cat([measure_block(block, members) for block in points.split(BLOCK)])
 
 
-def measure_type(points: Tensor, examples: Tensor) -> Tensor:
-    """(M,) Squared distances of spans to a type as each of them sees it."""
-    if not len(examples):
+def measure_block(points: Tensor, members: list[Tensor]) -> Tensor:
+    """(M, 1 + types) The same for the examples of each kind and type."""
+    views = [share_out(points, m) @ m if len(m) else None for m in members]
+    kinds = [view for view in views[:N_KINDS] if view is not None]
+    none = None
+    if kinds:
+        stacked = torch.stack(kinds, dim=1)
+        none = (share_out(points[:, None], stacked) @ stacked)[:, 0]
+    distances = [measure(points, view) for view in (none, *views[N_KINDS:])]
+    return torch.stack(distances, dim=1)
+
+
+def measure(points: Tensor, view: Tensor | None) -> Tensor:
+    """(M,) Squared distances of spans to what each sees, infinite if that is nothing."""
+    if view is None:
         return points.new_full((len(points),), torch.inf)
-    return (points - share_out(points, examples) @ examples).square().sum(dim=1)
+    return (points - view).square().sum(dim=1)

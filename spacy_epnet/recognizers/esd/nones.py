@@ -40,51 +40,35 @@ def _count_until(places: Ints1d, length: int, *, ops: Ops) -> Ints1d:
     return xp.cumsum(xp.bincount(places, minlength=length + 1))[:length]
 
 
-def join_kinds(distances: Any) -> Any:
-    """(M, 1 + types) Distances to None, which is as near as the nearest of its kinds,
-    and to types.
-
-    distances (Floats2d): (M, 3 + types) Distances to None's kinds, and to types.
-    """
-    xp: Any = get_array_module(distances)
-    nones = distances[:, :N_KINDS].min(axis=1, keepdims=True)
-    return xp.concatenate([nones, distances[:, N_KINDS:]], axis=1)
-
-
 def get_probabilities(distances: Any) -> Any:
     """(M, 1 + types) How probable None and each type are for spans.
 
-    distances (Floats2d): (M, 3 + types) Distances to None's kinds, and to types. If all
-        are infinite, a span is None.
+    distances (Floats2d): (M, 1 + types) Distances to them. If all are infinite, a span
+        is None.
     """
     xp: Any = get_array_module(distances)
-    joined = join_kinds(distances)
-    nearest = joined.min(axis=1, keepdims=True)
-    joined[~xp.isfinite(nearest[:, 0]), 0] = 0
-    shares = xp.exp(joined.min(axis=1, keepdims=True) - joined)
+    nearest = distances.min(axis=1, keepdims=True)
+    is_lost = ~xp.isfinite(nearest[:, 0])
+    shares = xp.exp(xp.where(is_lost[:, None], 0, nearest) - distances)
+    shares[is_lost, 0] = 1
     return shares / shares.sum(axis=1, keepdims=True)
 
 
 def get_loss(distances: Any, columns: Any) -> tuple[float, Points]:
     """Cross-entropy of spans whose logits are negative distances.
 
-    distances (Floats2d): (M, 3 + types) Distances to None's kinds, and to types.
-    columns (Ints1d): (M,) The kind or type of each span. Those count to which None or
-        the type isn't infinitely far.
+    distances (Floats2d): (M, 1 + types) Distances to None and to types.
+    columns (Ints1d): (M,) The kind of None, or the type, of each span. Those count to
+        which it isn't infinitely far.
     RETURNS (Tuple[float, Floats2d]): The mean loss, and its gradient with respect to
         the distances. Both are zero if nothing counts.
     """
     xp: Any = get_array_module(distances)
-    joined = join_kinds(distances)
     targets = xp.maximum(columns - (N_KINDS - 1), 0)
-    counts = xp.isfinite(joined[xp.arange(len(joined)), targets])
+    counts = xp.isfinite(distances[xp.arange(len(distances)), targets])
     gradient = xp.zeros_like(distances)
     if not counts.any():
         return 0.0, gradient
-    loss, d_logits = get_cross_entropy(-joined[counts], targets[counts])
-    d_counted = xp.zeros_like(distances[counts])
-    d_counted[:, N_KINDS:] = -d_logits[:, 1:]
-    nearest = distances[counts, :N_KINDS].argmin(axis=1)
-    d_counted[xp.arange(len(nearest)), nearest] = -d_logits[:, 0]
-    gradient[counts] = d_counted
+    loss, d_logits = get_cross_entropy(-distances[counts], targets[counts])
+    gradient[counts] = -d_logits
     return loss, gradient
