@@ -73,6 +73,15 @@ ROWS: dict[str, dict[str, dict[str, Any]]] = {
         "100 None spans": {"none_samples": 100},
         "the more probable of overlapping spans": {"overlaps": PROBABLE},
     },
+    "esd_ner": {
+        DEFAULT: {},
+        "no hard None spans": {"hard_nones": 0.0},
+        "20 None spans": {"none_samples": 20},
+        "100 None spans": {"none_samples": 100},
+        "beam of 1": {COMPONENT: {"beam_size": 1}},
+        "delta 0.3": {COMPONENT: {"delta": 0.3}},
+        "delta 0.5": {COMPONENT: {"delta": 0.5}},
+    },
     "ner": {DEFAULT: {}, **{f"{n} steps": {"steps": n} for n in (50, 100, 400)}},
     "spancat_singlelabel": {
         DEFAULT: {},

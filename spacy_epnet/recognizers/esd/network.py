@@ -176,7 +176,7 @@ def measure_block(points: Tensor, members: list[Tensor]) -> Tensor:
 
 
 def measure(points: Tensor, view: Tensor | None) -> Tensor:
-    """(M,) Squared distances of spans to what each sees, infinite if that is nothing."""
+    """(M,) Squared distances of spans to what each sees, infinite if it is nothing."""
     if view is None:
         return points.new_full((len(points),), torch.inf)
     return (points - view).square().sum(dim=1)
