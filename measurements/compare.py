@@ -23,6 +23,7 @@ from spacy_epnet.evaluation.comparison import read_comparison
 
 from .benchmarking import choose_rows, get_results_path, run_together
 from .comparison_tables import make_page
+from .sources import list_splits
 from .systems import SYSTEMS, System, train
 
 
@@ -32,10 +33,9 @@ def main(
     encoder: Annotated[str, typer.Option(help="The encoder")],
     output: Annotated[Path, typer.Option(help="Folder for all that is made")],
     supports: Annotated[int, typer.Option(help="Support sets of each kind")] = 5,
-    steps: Annotated[
-        int | None,
-        typer.Option(help="Steps of each training. As in its config if null"),
-    ] = None,
+    share: Annotated[
+        float, typer.Option(help="Share of its config's steps that each training has")
+    ] = 1.0,
     system: Annotated[
         list[str] | None, typer.Option(help="One of the systems. By default all")
     ] = None,
@@ -43,34 +43,21 @@ def main(
     """Train and measure systems, and write tables of those that are measured."""
     names = choose_rows(system, [each.name for each in SYSTEMS])
     chosen = [each for each in SYSTEMS if each.name in names]
-    settings = make_settings(source, encoder, steps)
-    for name in dict.fromkeys(each.source for each in chosen):
-        msg.divider(f"Source: {name}")
-        train(name, output, settings)
-    measure(chosen, output, list_targets(source, targets), [*range(supports)])
-    write_tables(output)
-
-
-def make_settings(source: Path, encoder: str, steps: int | None) -> dict[str, str]:
-    """The settings of all trainings."""
     settings = {
         "--paths.encoder": encoder,
         "--paths.train": str(source / "train.spacy"),
         "--paths.dev": str(source / "held-out.spacy"),
     }
-    if steps is not None:
-        settings |= {
-            "--training.max_steps": str(steps),
-            "--training.eval_frequency": str(steps),
-            "--training.optimizer.learn_rate.total_steps": str(steps),
-            "--training.optimizer.learn_rate.warmup_steps": str(steps // 20),
-        }
-    return settings
+    for name in dict.fromkeys(each.source for each in chosen):
+        msg.divider(f"Source: {name}")
+        train(name, output, settings, share)
+    measure(chosen, output, list_targets(source, targets), [*range(supports)])
+    write_tables(output)
 
 
 def list_targets(source: Path, targets: list[Path]) -> list[Target]:
     """The targets, the last of which is the source's own test set, if it has one."""
-    paths = [each / f"{split}.spacy" for each in targets for split in ("dev", "test")]
+    paths = list_splits(targets)
     own = source / "test.spacy"
     return make_targets([*paths, own, own] if own.exists() else paths)
 

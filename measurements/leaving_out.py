@@ -12,8 +12,6 @@ with some of the rows.
 
 import json
 import operator
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from statistics import fmean, stdev
@@ -31,6 +29,7 @@ from spacy_epnet.pipelines import find_recognizer
 from spacy_epnet.sources.catalog import load_pipeline
 
 from .benchmarking import choose_rows, run
+from .sources import limit_steps, list_splits, train_source
 
 ALL = "nothing"
 SHOTS = [1, 5]
@@ -88,7 +87,12 @@ def trainings(
     rows = list_rows(load_config(config), repeats)
 
     def train_without(name: str) -> Language:
-        train(config, output / name, rows[name], steps, seed=find_seed(name))
+        settings = {
+            "--mixture.without": json.dumps(rows[name]),
+            "--system.seed": str(find_seed(name)),
+            "--corpora.dev.limit": "10",  # how well it knows its own types isn't asked
+        }
+        train_source(config, output / name, {**settings, **limit_steps(steps)})
         return spacy.load(output / name / "model-last")
 
     show(train_without, choose_rows(row, rows), targets, supports, output)
@@ -109,12 +113,11 @@ def show(
     supports (int): How many support sets to sample.
     output (Path): Folder with a folder for the results of each row.
     """
-    splits = [t / f"{name}.spacy" for t in targets for name in ("dev", "test")]
     profiles, seeds = {"default": Profile("default", {})}, [*range(supports)]
     found = {}
     for row in rows:
         benchmark = Benchmark(
-            make_source(row), make_targets(splits), profiles, SHOTS, seeds
+            make_source(row), make_targets(list_splits(targets)), profiles, SHOTS, seeds
         )
         (output / row).mkdir(parents=True, exist_ok=True)
         found[row] = average(run(benchmark, output / row / "results.json").runs)
@@ -138,25 +141,6 @@ def list_rows(config: dict[str, Any], repeats: int) -> dict[str, list[str]]:
 def find_seed(row: str) -> int:
     """The seed of a row's training."""
     return int(row.partition("-")[2] or 0) if is_whole(row) else 0
-
-
-def train(
-    config: Path, folder: Path, left_out: list[str], steps: int, seed: int
-) -> None:
-    """Train a source, or go on with it, in a process of its own."""
-    settings = {
-        "--output": str(folder),
-        "--mixture.without": json.dumps(left_out),
-        "--system.seed": str(seed),
-        "--corpora.dev.limit": "10",  # how well it knows its own types isn't asked
-        "--training.max_steps": str(steps),
-        "--training.eval_frequency": str(steps),
-        "--training.optimizer.learn_rate.total_steps": str(steps),
-        "--training.optimizer.learn_rate.warmup_steps": str(steps // 20),
-    }
-    options = [word for pair in settings.items() for word in pair]
-    command = [sys.executable, "-m", "spacy", "epnet", "train", str(config)]
-    subprocess.run([*command, *options], check=True)
 
 
 def average(runs: dict[str, dict[str, Any]]) -> dict[tuple[str, int], float]:

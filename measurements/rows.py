@@ -48,6 +48,12 @@ def vary_dependency(default: float) -> dict[str, dict[str, Any]]:
     }
 
 
+RIVAL: dict[str, dict[str, Any]] = {
+    DEFAULT: {},
+    **{f"{n} steps": {"steps": n} for n in (50, 100, 400)},
+    **{f"lr {rate}": {"learn_rate": rate} for rate in (0.0001, 0.0002)},
+}
+
 ROWS: dict[str, dict[str, dict[str, Any]]] = {
     "epnet_ner": EPNET,
     "protonet_ner": {DEFAULT: {}},
@@ -82,9 +88,6 @@ ROWS: dict[str, dict[str, dict[str, Any]]] = {
         "delta 0.3": {COMPONENT: {"delta": 0.3}},
         "delta 0.5": {COMPONENT: {"delta": 0.5}},
     },
-    "ner": {DEFAULT: {}, **{f"{n} steps": {"steps": n} for n in (50, 100, 400)}},
-    "spancat_singlelabel": {
-        DEFAULT: {},
-        **{f"{n} steps": {"steps": n} for n in (50, 100, 400)},
-    },
+    "ner": RIVAL,
+    "spancat_singlelabel": RIVAL,
 }

@@ -26,6 +26,7 @@ from spacy_epnet.pipelines import copy_pipeline, find_recognizer
 from .benchmarking import choose_rows, run_together
 from .finetuning import FineTuning
 from .rows import COMPONENT, DEFAULT, PROFILE, ROWS
+from .sources import list_splits
 
 app = typer.Typer()
 
@@ -46,16 +47,12 @@ def measure(
     nlp = spacy.load(model)
     name, _ = find_recognizer(nlp)
     kind = instead or nlp.get_pipe_meta(name).factory
-    splits = [
-        task / f"{split}.spacy"
-        for task in sorted(tasks.iterdir())
-        for split in ("dev", "test")
-    ]
+    targets = make_targets(list_splits(sorted(tasks.iterdir())))
     numbers = [int(number) for number in shots.split(",")]
     benchmarks = {}
     for title in choose_rows(row, ROWS[kind]):
         benchmarks[title] = benchmark = make_benchmark(nlp, kind, title)
-        benchmark.targets, benchmark.shots = make_targets(splits), numbers
+        benchmark.targets, benchmark.shots = targets, numbers
         benchmark.seeds = [*range(supports)]
     run_together(benchmarks, output)
 
@@ -88,8 +85,12 @@ def table(files: list[Path]) -> None:
     for file in files:
         for result in srsly.read_json(file)["runs"].values():
             if "failed" not in result:
-                case = (result["target"], result["shots"], result["support"])
+                # Files of one folder are of one source.
+                target = f"{file.parent}/{result['target']}"
+                case = (target, result["shots"], result["support"])
                 scores[result["profile"]][case] = result["f"]
+    if DEFAULT not in scores:
+        raise typer.BadParameter(f"there is no {DEFAULT}.json to compare with")
     print(make_table(scores))
 
 
@@ -112,7 +113,7 @@ def make_table(scores: dict[str, dict[tuple, float]]) -> str:
         for case in both:
             by_task[case[0]].append(cases[case] - scores[DEFAULT][case])
         differences = [fmean(values) for values in by_task.values()]
-        spread = stdev(differences) / len(differences) ** 0.5
+        spread = stdev(differences) / len(differences) ** 0.5 if differences[1:] else 0
         cells = [f"{mean:.1f}" for mean in means]
         rows.append([name, *cells, f"{fmean(differences):+.1f} ± {spread:.1f}"])
     return to_markdown(["setting", *(f"{n}-shot" for n in shots), "difference"], rows)

@@ -1,7 +1,5 @@
 """The systems that are compared, and how each is trained on a source domain."""
 
-import subprocess
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -10,11 +8,13 @@ from typing import Any
 
 import spacy
 from spacy.language import Language
+from spacy.util import load_config
 
 from spacy_epnet.evaluation.benchmark import Benchmark, Profile, Target
 from spacy_epnet.pipelines import find_recognizer
 
 from .finetuning import FineTuning
+from .sources import limit_steps, train_source
 from .span_marker import SpanMarkerTuning
 
 CONFIGS = Path(__file__).parent.parent / "configs"
@@ -110,15 +110,19 @@ if find_spec("span_marker") is not None:
     SYSTEMS.append(System("SpanMarker", "epnet", INSTEAD, kind=SpanMarkerTuning))
 
 
-def train(name: str, folder: Path, settings: Mapping[str, str]) -> None:
-    """Train a source in a process of its own, or go on with it. If it is trained
-    already, nothing is done.
+def train(
+    name: str, folder: Path, settings: Mapping[str, str], share: float = 1.0
+) -> None:
+    """Train a source, or go on with it.
 
     name (str): The source.
     folder (Path): Where all of them are.
-    settings (Mapping[str, str]): Settings of the config, such as "--paths.train".
+    settings (Mapping[str, str]): Settings of all, such as "--paths.train".
+    share (float): Share of its config's steps.
     """
     config, own = SOURCES[name]
-    options = [word for pair in {**settings, **own}.items() for word in pair]
-    command = [sys.executable, "-m", "spacy", "epnet", "train", str(CONFIGS / config)]
-    subprocess.run([*command, "--output", str(folder / name), *options], check=True)
+    path = CONFIGS / config
+    if share != 1:
+        steps = load_config(path)["training"]["max_steps"]
+        settings = {**settings, **limit_steps(max(1, round(share * steps)))}
+    train_source(path, folder / name, {**settings, **own})

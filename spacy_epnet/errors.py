@@ -214,6 +214,10 @@ class SupportError(ValueError):
         return type(self), (self.problems,)
 
 
+class LearningError(ValueError):
+    """A support set from which nothing could be learned."""
+
+
 class Warnings(metaclass=ErrorsWithCodes):
     WP001 = (
         "'{name}' can't predict {count} of the {total} annotated entities "

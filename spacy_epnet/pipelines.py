@@ -218,7 +218,8 @@ def hash_pipeline(nlp: Language) -> str:
 
 
 def hash_encoder(nlp: Language, name: str) -> str:
-    """Tell pipelines apart by the token vectors that their recognisers get.
+    """Tell pipelines of one tokenizer apart by the token vectors that their recognisers
+    get.
 
     nlp (Language): The pipeline.
     name (str): The recogniser.

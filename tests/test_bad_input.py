@@ -198,10 +198,6 @@ def test_whitespace_at_the_edge_of_an_entity_is_announced(make_nlp, examples):
         nlp.initialize(lambda: [*examples, odd])
 
 
-def test_batches_of_empty_docs(trained):
-    assert [len(doc) for doc in trained.pipe(["", "", ""])] == [0, 0, 0]
-
-
 def test_annotations_that_mostly_line_up(make_nlp, examples):
     nlp = make_nlp()
     reference = Doc(nlp.vocab, words=["New", "York"])

@@ -239,6 +239,11 @@ def test_long_and_short_batches_give_the_same(name, nlp, references):
         numpy.testing.assert_allclose(some, others, atol=1e-4)
 
 
+def test_docs_may_be_empty(nlp):
+    assert [len(doc) for doc in nlp.pipe(["", "", ""])] == [0, 0, 0]
+    assert read(nlp, ["", TEXTS[0]])[1] == read(nlp, TEXTS[:1])[0]
+
+
 OWN_WORDS = re.compile(r"prototype|generation|\bhead\b|\brows_in_use\b", re.IGNORECASE)
 
 

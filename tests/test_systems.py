@@ -10,8 +10,7 @@ from spacy.training import Example
 from spacy.util import load_config, load_model_from_config
 from typer.testing import CliRunner
 
-from measurements import finetuning
-from measurements.compare import list_targets, make_settings, measure, write_tables
+from measurements.compare import list_targets, measure, write_tables
 from measurements.comparison_tables import PAPER
 from measurements.finetuning import FineTuning
 from measurements.rows import DEFAULT, ROWS
@@ -67,15 +66,14 @@ def test_every_system_has_a_source_and_a_config():
 def test_sources_are_trained_with_their_settings(monkeypatch, tmp_path):
     calls = []
     monkeypatch.setattr(subprocess, "run", lambda args, **_: calls.append(args))
-    settings = make_settings(tmp_path / "corpus", "encoder", 40)
-    train("cosine", tmp_path, settings)
+    train("cosine", tmp_path, {"--paths.train": "train.spacy"}, share=0.1)
     (call,) = calls
     options = dict(zip(call[6::2], call[7::2], strict=True))
     assert call[5].endswith("source.cfg")
     assert options["--output"] == str(tmp_path / "cosine")
     assert options["--components.epnet_ner.model.similarity"] == "cosine"
     assert options["--paths.train"].endswith("train.spacy")
-    assert options["--training.max_steps"] == "40"
+    assert options["--training.max_steps"] == "300"
     # All of them are settings that there are.
     overrides = {
         key.removeprefix("--"): value
@@ -98,6 +96,7 @@ def test_systems_are_measured_and_shown(folder, capsys):
     assert "## Published systems, 5-shot" in page
     lines = [line for line in page.splitlines() if line.startswith("| NNShot")]
     assert lines[0].endswith("| 21.7 | 25.7 |")
+    assert "The paper's figures are of BERT-base" in page
     figures = srsly.read_json(folder / "made" / "tables.json")
     assert {row["name"] for row in figures["rows"]} == {s.name for s in systems}
     assert figures["shared"] == ["one", "source"]
@@ -162,9 +161,7 @@ def test_nnshot_is_made_of_structshot(folder, references):
 
 
 @pytest.mark.parametrize("rival", ["ner", "spancat_singlelabel"])
-def test_recognisers_of_spacy_are_fine_tuned(folder, references, monkeypatch, rival):
-    quick = {**finetuning.OPTIMIZER, "learn_rate": 0.005}
-    monkeypatch.setattr(finetuning, "OPTIMIZER", quick)
+def test_recognisers_of_spacy_are_fine_tuned(folder, rival):
     nlp = spacy.load(folder / "made" / "epnet" / "model-best")
     before = nlp.to_bytes(exclude=["vocab"])
     path = folder / "one" / "dev.spacy"
@@ -175,10 +172,11 @@ def test_recognisers_of_spacy_are_fine_tuned(folder, references, monkeypatch, ri
         [5],
         [0],
         rival=rival,
-        steps=60,
+        steps=80,
+        learn_rate=0.005,
     )
     assert benchmark.describe()["recognizer"] == rival
     ((_, result),) = benchmark.run()
     assert result["f"] > 30
-    assert result["learning"].startswith("60 steps")
+    assert result["learning"].startswith("80 steps")
     assert nlp.to_bytes(exclude=["vocab"]) == before

@@ -125,7 +125,8 @@ def compare_rows(eg: Example) -> Iterator[tuple[str, str, str, str]]:
     """The entities of an example: those that were recognized, each with whether it is
     marked, and those that were missed.
     """
-    marks = {(e.start, e.end): e for e in read_gold(eg).ents}
+    gold = read_gold(eg)
+    marks = {(e.start, e.end): e for e in gold.ents}
     for ent, row in zip(eg.predicted.ents, get_rows(eg.predicted), strict=True):
         mark = marks.pop((ent.start, ent.end), None)
         if mark is None:
@@ -136,6 +137,8 @@ def compare_rows(eg: Example) -> Iterator[tuple[str, str, str, str]]:
             yield *row, "right"
     for ent in marks.values():
         yield ent.text, ent.label_, "", "missed"
+    for ent in gold.misaligned:
+        yield ent.text, ent.label_, "", "missed, it doesn't line up with the tokens"
 
 
 def get_rows(doc: Doc) -> Iterator[tuple[str, str, str]]:

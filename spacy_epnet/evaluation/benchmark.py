@@ -14,7 +14,7 @@ from spacy.tokens import Doc
 
 from ..adapting import adapt
 from ..corpora.sampling import Corpus, sample_greedily
-from ..errors import CorpusError, Errors
+from ..errors import CorpusError, Errors, LearningError, SupportError
 from ..pipelines import find_recognizer, hash_pipeline
 from ..recognizers.contract import Contract
 from ..recognizers.settings import make_adapt_config, resolve_adapt_settings
@@ -233,7 +233,7 @@ class Benchmark:
             without = chosen if is_split else []
             try:
                 adapted = self.adapt(support, run.profile)
-            except ValueError as err:
+            except (SupportError, LearningError) as err:
                 # An unlucky support set is a result, too. The others go on.
                 yield run, {**result, "failed": str(err)}
                 continue

@@ -25,10 +25,14 @@ def plot_comparison(rows: list[Row], output: Path) -> None:
     figure = Figure(figsize=(8, 0.6 + 0.5 * len(names)), layout="constrained")
     axes = figure.subplots()
     for i, shots in enumerate(kinds):
-        values = [known.get((name, shots)) or 0.0 for name in names]
-        places = [place + i * height for place in range(len(names))]
-        bars = axes.barh(places, values, height, label=show_shots(shots))
-        axes.bar_label(bars, fmt="%.1f", padding=2, fontsize=8)
+        bars = [
+            (place + i * height, average)
+            for place, name in enumerate(names)
+            if (average := known.get((name, shots))) is not None
+        ]
+        places, values = zip(*bars, strict=True) if bars else ((), ())
+        drawn = axes.barh(places, values, height, label=show_shots(shots))
+        axes.bar_label(drawn, fmt="%.1f", padding=2, fontsize=8)
     middle = height * (len(kinds) - 1) / 2
     axes.set_yticks([place + middle for place in range(len(names))], names)
     axes.invert_yaxis()

@@ -1,7 +1,7 @@
 """What a recogniser learns from when it is adapted, and what it tells of it."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
@@ -16,13 +16,14 @@ OnStep: TypeAlias = Callable[[int, float], object]
 # Sentences that are learned from at once. A large support set is dealt out to parts of
 # about the same size, so that the time it takes doesn't grow faster than the set.
 MAX_SENTENCES = 64
+MAX_TOKENS = 4096
 
 
 class EncoderTraining(Protocol):
     """What trains a recogniser together with its encoder."""
 
-    def update(self, optimizer: Optimizer, drop: float) -> float:
-        """Learn from the support set, and tell the loss."""
+    def update(self, optimizer: Optimizer, drop: float) -> None:
+        """Learn from the support set."""
 
     def encode(self) -> TokenVectors:
         """Make the token vectors of the support set anew."""
@@ -42,13 +43,14 @@ class Lesson(NamedTuple):
     training: EncoderTraining | None  # if the recogniser trains its encoder
 
 
-def deal_evenly(count: int) -> list[slice]:
+def deal_evenly(lengths: Sequence[int]) -> list[slice]:
     """Deal sentences out to as few parts as need be, of about the same size.
 
-    count (int): How many there are.
+    lengths (Sequence[int]): The tokens of each sentence.
     RETURNS (List[slice]): The places of each part.
     """
-    n_parts = max(1, math.ceil(count / MAX_SENTENCES))
+    count = len(lengths)
+    n_parts = math.ceil(max(count / MAX_SENTENCES, sum(lengths) / MAX_TOKENS, 1))
     size = max(1, math.ceil(count / n_parts))
     return [slice(start, start + size) for start in range(0, count, size)]
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 from thinc.api import Model, Ops
 
-from ...errors import Errors
+from ...errors import Errors, LearningError
 from ...types import TokenVectors
 from ..learning import OnStep, deal_evenly
 from ..pool import SpanPool, sample_nones
@@ -103,7 +103,7 @@ def tune(
                 with numpy.errstate(over="ignore", invalid="ignore"):
                     loss, gradient = get_loss(outputs, targets, tau=tau_in_loss)
                 if not math.isfinite(loss):
-                    raise ValueError(
+                    raise LearningError(
                         Errors.EP031.format(steps=tuning.steps, lr=settings.lr)
                     )
                 backprop(gradient)
@@ -145,7 +145,7 @@ def iter_batches(pool: SpanPool, size: int | None, ops: Ops) -> Iterator[SpanPoo
 def choose_batch_size(pool: SpanPool) -> int | None:
     """Sentences in a batch, or null for all."""
     count = len({*pool.entity_sentences.tolist(), *pool.none_sentences.tolist()})
-    first, *others = deal_evenly(count)
+    first, *others = deal_evenly([0] * count)
     return first.stop if others else None
 
 

@@ -68,6 +68,8 @@ def iter_parts(
     """
     xp: Any = ops.xp
     length = len(tokens)
+    if not length:
+        return
     contexts = number_contexts(ops.to_numpy(layout.segments))
     first = numpy.flatnonzero(find_begins(contexts))
     after = numpy.searchsorted(first, numpy.arange(0, length, part_tokens))

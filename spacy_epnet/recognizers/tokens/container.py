@@ -1,6 +1,7 @@
 """CONTaiNER: tokens as Gaussians, trained to contrast, and the nearest token decides
 (Das et al., 2022)."""
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from statistics import fmean
@@ -13,6 +14,7 @@ from spacy.tokens import Doc
 from thinc.api import Config, Model
 
 from ...encoder.optimizer import make_adam
+from ...errors import Errors, LearningError
 from ...types import TokenVectors
 from ..factories import SCORE_WEIGHTS, WRITES
 from ..learning import Learning, Lesson, deal_evenly
@@ -151,7 +153,7 @@ class ContainerRecognizer(SequenceRecognizer, NearestTokenRecognizer):
         """Find the loss of a support set as it is encoded now, without dropout."""
         ends = numpy.cumsum([len(doc) for doc in lesson.docs]).tolist()
         losses = []
-        for part in deal_evenly(len(lesson.docs)):
+        for part in deal_evenly([len(doc) for doc in lesson.docs]):
             tags = tag_tokens(lesson.golds[part], self.columns)
             end = ends[part][-1]
             gaussians = self.model.get_ref("gaussians").predict(
@@ -182,6 +184,9 @@ class ContainerRecognizer(SequenceRecognizer, NearestTokenRecognizer):
             training.update(optimizer, settings.dropout)
             tokens = training.encode()
             losses.append(self.measure_loss(lesson, tokens))
+            if not math.isfinite(losses[-1]):
+                steps, lr = len(losses) - 1, settings.lr
+                raise LearningError(Errors.EP031.format(steps=steps, lr=lr))
             lesson.on_step(len(losses) - 1, losses[-1])
             best = len(losses) - 1 if losses[-1] < losses[best] else best
             if settings.patience and len(losses) - 1 - best >= settings.patience:

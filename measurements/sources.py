@@ -1,0 +1,34 @@
+"""Sources that are trained in processes of their own, and their targets."""
+
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+
+def train_source(config: Path, folder: Path, settings: Mapping[str, str]) -> None:
+    """Train a source, or go on with it. If it is trained already, nothing is done.
+
+    config (Path): The config.
+    folder (Path): Where the source is or will be.
+    settings (Mapping[str, str]): What differs from the config, such as "--paths.train".
+    """
+    options = [word for pair in settings.items() for word in pair]
+    command = [sys.executable, "-m", "spacy", "epnet", "train", str(config)]
+    subprocess.run([*command, "--output", str(folder), *options], check=True)
+
+
+def limit_steps(steps: int) -> dict[str, str]:
+    """The settings of a training of another length, which is scored at its end."""
+    schedule = "--training.optimizer.learn_rate"
+    return {
+        "--training.max_steps": str(steps),
+        "--training.eval_frequency": str(steps),
+        f"{schedule}.total_steps": str(steps),
+        f"{schedule}.warmup_steps": str(steps // 20),
+    }
+
+
+def list_splits(folders: Iterable[Path]) -> list[Path]:
+    """Dev and test corpus of each target, which is a folder."""
+    return [each / f"{split}.spacy" for each in folders for split in ("dev", "test")]
