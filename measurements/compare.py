@@ -10,6 +10,7 @@ test.spacy with other types, from which support sets are taken as well. What is 
 already isn't done again: it can be interrupted at any time.
 """
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,6 +19,7 @@ import typer
 from wasabi import msg
 
 from spacy_epnet.corpora.files import write_whole
+from spacy_epnet.errors import Errors
 from spacy_epnet.evaluation.benchmark import Target, make_targets
 from spacy_epnet.evaluation.comparison import read_comparison
 
@@ -41,6 +43,9 @@ def main(
     ] = None,
 ) -> None:
     """Train and measure systems, and write tables of those that are measured."""
+    if find_spec("matplotlib") is None:
+        # It is needed at the end, which is hours away.
+        msg.fail(Errors.EP051, exits=1)
     names = choose_rows(system, [each.name for each in SYSTEMS])
     chosen = [each for each in SYSTEMS if each.name in names]
     settings = {
