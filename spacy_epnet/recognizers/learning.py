@@ -55,6 +55,12 @@ def deal_evenly(lengths: Sequence[int]) -> list[slice]:
     return [slice(start, start + size) for start in range(0, count, size)]
 
 
+def has_stopped_falling(losses: Sequence[float], patience: int) -> bool:
+    """Whether the smallest loss is as many losses ago. Never with a patience of 0."""
+    waited = len(losses) - 1 - losses.index(min(losses))
+    return bool(patience) and waited >= patience
+
+
 @dataclass
 class Learning:
     """What a recogniser tells of how it has learned.

@@ -11,10 +11,10 @@ from typing import Any
 from pydantic import Field
 from spacy.language import Language
 from spacy.tokens import Doc
-from thinc.api import Config, Model
+from thinc.api import Model
 
 from ...types import Points
-from ..factories import SCORE_WEIGHTS, WRITES
+from ..factories import SCORE_WEIGHTS, WRITES, add_shared_config, make_recognizer
 from ..gold import Gold
 from ..layout import find_docs, get_layout
 from ..learning import Learning, Lesson
@@ -27,18 +27,14 @@ from .prototypes import NONE_ROW, get_free_row, join
 from .recognition import PrototypeRecognizer
 from .types import HeadOutput, ModelInput, Targets
 
-DEFAULT_CONFIG = """
-[cpnet_ner]
+OWN_CONFIG = """
+[component]
 none_samples = 20
 hard_nones = 0.0
 inertia = 0.5
 overlaps = {"@misc": "spacy-epnet.prefer_near.v1"}
-threshold = 0.0
-overwrite_ents = false
-spans_key = null
-scorer = {"@scorers": "spacy.ner_scorer.v1"}
 
-[cpnet_ner.model]
+[component.model]
 @architectures = "spacy-epnet.EPNet.v1"
 max_width = 10
 width_size = 25
@@ -49,12 +45,6 @@ initial_dispersion = 2.0
 similarity = "euclidean"
 learn_rate_scale = 1.0
 edges = true
-
-[cpnet_ner.model.tok2vec]
-@architectures = "spacy-transformers.TransformerListener.v1"
-grad_factor = 1.0
-upstream = "*"
-pooling = {"@layers": "reduce_mean.v1"}
 """
 
 
@@ -83,7 +73,7 @@ class CPNetAdaptSettings(AdaptSettings):
 @Language.factory(
     "cpnet_ner",
     assigns=WRITES,
-    default_config=Config().from_str(DEFAULT_CONFIG)["cpnet_ner"],
+    default_config=add_shared_config(OWN_CONFIG),
     default_score_weights=SCORE_WEIGHTS,
 )
 def make_cpnet_ner(
@@ -116,10 +106,11 @@ def make_cpnet_ner(
         probabilities. The component's name by default.
     scorer (Optional[Callable]): The scoring method.
     """
-    pipe = CPNetRecognizer(
-        nlp.vocab,
-        model,
+    return make_recognizer(
+        CPNetRecognizer,
+        nlp,
         name,
+        model,
         scorer=scorer,
         none_samples=none_samples,
         hard_nones=hard_nones,
@@ -129,8 +120,6 @@ def make_cpnet_ner(
         overwrite_ents=overwrite_ents,
         spans_key=spans_key,
     )
-    pipe.cfg.follow(nlp, name)
-    return pipe
 
 
 class CPNetRecognizer(PrototypeRecognizer):

@@ -3,25 +3,21 @@
 from collections.abc import Callable
 
 from spacy.language import Language
-from thinc.api import Config, Model
+from thinc.api import Model
 
-from ..factories import SCORE_WEIGHTS, WRITES
+from ..factories import SCORE_WEIGHTS, WRITES, add_shared_config, make_recognizer
 from .component import EPNetRecognizer
 from .types import HeadOutput, ModelInput
 
-DEFAULT_CONFIG = """
-[epnet_ner]
+OWN_CONFIG = """
+[component]
 tau = 2.0
 none_samples = 20
 hard_nones = 0.0
 dispersion_loss = true
 overlaps = {"@misc": "spacy-epnet.prefer_near.v1"}
-threshold = 0.0
-overwrite_ents = false
-spans_key = null
-scorer = {"@scorers": "spacy.ner_scorer.v1"}
 
-[epnet_ner.model]
+[component.model]
 @architectures = "spacy-epnet.EPNet.v1"
 max_width = 10
 width_size = 25
@@ -32,19 +28,13 @@ initial_dispersion = 2.0
 similarity = "euclidean"
 learn_rate_scale = 1.0
 edges = true
-
-[epnet_ner.model.tok2vec]
-@architectures = "spacy-transformers.TransformerListener.v1"
-grad_factor = 1.0
-upstream = "*"
-pooling = {"@layers": "reduce_mean.v1"}
 """
 
 
 @Language.factory(
     "epnet_ner",
     assigns=WRITES,
-    default_config=Config().from_str(DEFAULT_CONFIG)["epnet_ner"],
+    default_config=add_shared_config(OWN_CONFIG),
     default_score_weights=SCORE_WEIGHTS,
 )
 def make_epnet_ner(
@@ -78,10 +68,11 @@ def make_epnet_ner(
         probabilities. The component's name by default.
     scorer (Optional[Callable]): The scoring method.
     """
-    pipe = EPNetRecognizer(
-        nlp.vocab,
-        model,
+    return make_recognizer(
+        EPNetRecognizer,
+        nlp,
         name,
+        model,
         scorer=scorer,
         tau=tau,
         none_samples=none_samples,
@@ -92,5 +83,3 @@ def make_epnet_ner(
         overwrite_ents=overwrite_ents,
         spans_key=spans_key,
     )
-    pipe.cfg.follow(nlp, name)
-    return pipe

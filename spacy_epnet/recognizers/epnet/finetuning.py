@@ -11,7 +11,7 @@ from thinc.api import Model, Ops
 
 from ...errors import Errors, LearningError
 from ...types import TokenVectors
-from ..learning import OnStep, deal_evenly
+from ..learning import OnStep, deal_evenly, has_stopped_falling
 from ..pool import SpanPool, sample_nones
 from .losses import get_dispersion_loss, get_span_loss
 from .settings import EPNetAdaptSettings
@@ -31,16 +31,12 @@ class Tuning:
     losses: list[float] = field(default_factory=list)  # in each pass or after it
     steps: int = 0
     stopped: str = STEP_LIMIT
-    best: int = 0  # the place of the smallest loss
 
     def add(self, loss: float, settings: EPNetAdaptSettings) -> None:
         """Note a loss, once in a pass over the support set."""
         self.losses.append(loss)
-        if loss < self.losses[self.best]:
-            self.best = len(self.losses) - 1
-        waited = len(self.losses) - 1 - self.best
         recent = self.losses[-SMOOTHING:]
-        if settings.patience and waited >= settings.patience:
+        if has_stopped_falling(self.losses, settings.patience):
             self.stopped = NO_FALL
         elif len(recent) == SMOOTHING and fmean(recent) < settings.target_loss:
             self.stopped = LOW_ENOUGH

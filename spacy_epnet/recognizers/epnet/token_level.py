@@ -9,12 +9,12 @@ from typing import Any
 
 from spacy.language import Language
 from spacy.tokens import Doc, Span
-from thinc.api import Config, Model
+from thinc.api import Model
 
 from ...types import Points, Spans, TokenVectors
 from ..annotation import Prediction, deal_to_docs
 from ..candidates import make_spans
-from ..factories import SCORE_WEIGHTS, WRITES
+from ..factories import SCORE_WEIGHTS, WRITES, add_shared_config, make_recognizer
 from ..gold import Gold
 from ..layout import get_layout, iter_windows
 from ..learning import Lesson
@@ -29,8 +29,8 @@ from .search import MAX_STARTS
 from .settings import EPNetAdaptSettings, EPNetSettings
 from .types import HeadOutput, ModelInput
 
-DEFAULT_CONFIG = """
-[epnet_tokens_ner]
+OWN_CONFIG = """
+[component]
 transfer = "copy"
 temperature = 1.0
 tau = 2.0
@@ -38,12 +38,8 @@ none_samples = 20
 hard_nones = 0.0
 dispersion_loss = true
 overlaps = {"@misc": "spacy-epnet.prefer_near.v1"}
-threshold = 0.0
-overwrite_ents = false
-spans_key = null
-scorer = {"@scorers": "spacy.ner_scorer.v1"}
 
-[epnet_tokens_ner.model]
+[component.model]
 @architectures = "spacy-epnet.EPNet.v1"
 max_width = 1
 width_size = 25
@@ -54,12 +50,6 @@ initial_dispersion = 2.0
 similarity = "euclidean"
 learn_rate_scale = 1.0
 edges = false
-
-[epnet_tokens_ner.model.tok2vec]
-@architectures = "spacy-transformers.TransformerListener.v1"
-grad_factor = 1.0
-upstream = "*"
-pooling = {"@layers": "reduce_mean.v1"}
 """
 
 
@@ -70,7 +60,7 @@ class TokenEPNetSettings(EPNetSettings, DependencySettings):
 @Language.factory(
     "epnet_tokens_ner",
     assigns=WRITES,
-    default_config=Config().from_str(DEFAULT_CONFIG)["epnet_tokens_ner"],
+    default_config=add_shared_config(OWN_CONFIG),
     default_score_weights=SCORE_WEIGHTS,
 )
 def make_epnet_tokens_ner(
@@ -110,10 +100,11 @@ def make_epnet_tokens_ner(
         probabilities. The component's name by default.
     scorer (Optional[Callable]): The scoring method.
     """
-    pipe = TokenEPNetRecognizer(
-        nlp.vocab,
-        model,
+    return make_recognizer(
+        TokenEPNetRecognizer,
+        nlp,
         name,
+        model,
         scorer=scorer,
         transfer=transfer,
         temperature=temperature,
@@ -126,8 +117,6 @@ def make_epnet_tokens_ner(
         overwrite_ents=overwrite_ents,
         spans_key=spans_key,
     )
-    pipe.cfg.follow(nlp, name)
-    return pipe
 
 
 class TokensAsSpans(EPNetRecognizer):

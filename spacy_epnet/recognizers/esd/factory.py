@@ -4,42 +4,32 @@ from collections.abc import Callable
 
 from spacy.language import Language
 from spacy.tokens import Doc
-from thinc.api import Config, Model
+from thinc.api import Model
 
 from ...types import TokenVectors
-from ..factories import SCORE_WEIGHTS, WRITES
+from ..factories import SCORE_WEIGHTS, WRITES, add_shared_config, make_recognizer
 from .component import ESDRecognizer
 
-DEFAULT_CONFIG = """
-[esd_ner]
+OWN_CONFIG = """
+[component]
 none_samples = 40
 hard_nones = 0.5
 memory_size = 20
 beam_size = 5
 delta = 0.1
-threshold = 0.0
-overwrite_ents = false
-spans_key = null
-scorer = {"@scorers": "spacy.ner_scorer.v1"}
 
-[esd_ner.model]
+[component.model]
 @architectures = "spacy-epnet.ESD.v1"
 max_width = 10
 span_size = 256
 learn_rate_scale = 1.0
-
-[esd_ner.model.tok2vec]
-@architectures = "spacy-transformers.TransformerListener.v1"
-grad_factor = 1.0
-upstream = "*"
-pooling = {"@layers": "reduce_mean.v1"}
 """
 
 
 @Language.factory(
     "esd_ner",
     assigns=WRITES,
-    default_config=Config().from_str(DEFAULT_CONFIG)["esd_ner"],
+    default_config=add_shared_config(OWN_CONFIG),
     default_score_weights=SCORE_WEIGHTS,
 )
 def make_esd_ner(
@@ -76,10 +66,11 @@ def make_esd_ner(
         probabilities. The component's name by default.
     scorer (Optional[Callable]): The scoring method.
     """
-    pipe = ESDRecognizer(
-        nlp.vocab,
-        model,
+    return make_recognizer(
+        ESDRecognizer,
+        nlp,
         name,
+        model,
         scorer=scorer,
         none_samples=none_samples,
         hard_nones=hard_nones,
@@ -90,5 +81,3 @@ def make_esd_ner(
         overwrite_ents=overwrite_ents,
         spans_key=spans_key,
     )
-    pipe.cfg.follow(nlp, name)
-    return pipe

@@ -11,13 +11,13 @@ import numpy
 from pydantic import Field
 from spacy.language import Language
 from spacy.tokens import Doc
-from thinc.api import Config, Model
+from thinc.api import Model
 
 from ...encoder.optimizer import make_adam
 from ...errors import Errors, LearningError
 from ...types import TokenVectors
-from ..factories import SCORE_WEIGHTS, WRITES
-from ..learning import Learning, Lesson, deal_evenly
+from ..factories import SCORE_WEIGHTS, WRITES, add_shared_config, make_recognizer
+from ..learning import Learning, Lesson, deal_evenly, has_stopped_falling
 from ..settings import AdaptSettings
 from .gaussians import Distance, get_contrastive_loss
 from .nearest import NearestTokenRecognizer
@@ -25,26 +25,16 @@ from .sequences import SequenceRecognizer, SequenceSettings
 from .tags import tag_tokens
 from .transitions import Transfer
 
-DEFAULT_CONFIG = """
-[container_ner]
+OWN_CONFIG = """
+[component]
 memory_size = 100
 distance = "divergence"
 transfer = "even"
 temperature = 0.01
-threshold = 0.0
-overwrite_ents = false
-spans_key = null
-scorer = {"@scorers": "spacy.ner_scorer.v1"}
 
-[container_ner.model]
+[component.model]
 @architectures = "spacy-epnet.TokenGaussians.v1"
 embedding_size = 128
-
-[container_ner.model.tok2vec]
-@architectures = "spacy-transformers.TransformerListener.v1"
-grad_factor = 1.0
-upstream = "*"
-pooling = {"@layers": "reduce_mean.v1"}
 """
 
 
@@ -75,7 +65,7 @@ class ContainerAdaptSettings(AdaptSettings):
 @Language.factory(
     "container_ner",
     assigns=WRITES,
-    default_config=Config().from_str(DEFAULT_CONFIG)["container_ner"],
+    default_config=add_shared_config(OWN_CONFIG),
     default_score_weights=SCORE_WEIGHTS,
 )
 def make_container_ner(
@@ -111,10 +101,11 @@ def make_container_ner(
         probabilities. The component's name by default.
     scorer (Optional[Callable]): The scoring method.
     """
-    pipe = ContainerRecognizer(
-        nlp.vocab,
-        model,
+    return make_recognizer(
+        ContainerRecognizer,
+        nlp,
         name,
+        model,
         scorer=scorer,
         memory_size=memory_size,
         distance=distance,
@@ -124,8 +115,6 @@ def make_container_ner(
         overwrite_ents=overwrite_ents,
         spans_key=spans_key,
     )
-    pipe.cfg.follow(nlp, name)
-    return pipe
 
 
 class ContainerRecognizer(SequenceRecognizer, NearestTokenRecognizer):
@@ -178,7 +167,6 @@ class ContainerRecognizer(SequenceRecognizer, NearestTokenRecognizer):
         self.set_labels(lesson.labels)
         tokens = lesson.tokens
         losses = [self.measure_loss(lesson, tokens)]
-        best = 0
         optimizer = make_adam(settings.lr, L2=0.01, use_averages=False)
         while len(losses) <= settings.max_steps:
             training.update(optimizer, settings.dropout)
@@ -188,8 +176,7 @@ class ContainerRecognizer(SequenceRecognizer, NearestTokenRecognizer):
                 steps, lr = len(losses) - 1, settings.lr
                 raise LearningError(Errors.EP031.format(steps=steps, lr=lr))
             lesson.on_step(len(losses) - 1, losses[-1])
-            best = len(losses) - 1 if losses[-1] < losses[best] else best
-            if settings.patience and len(losses) - 1 - best >= settings.patience:
+            if has_stopped_falling(losses, settings.patience):
                 break
         self.learned["transitions"] = transitions
         learning = super().learn(lesson._replace(tokens=tokens), settings)

@@ -5,38 +5,28 @@ from typing import Any
 
 from spacy.language import Language
 from spacy.tokens import Doc
-from thinc.api import Config, Model, get_array_module
+from thinc.api import Model, get_array_module
 
 from ...types import TokenVectors
-from ..factories import SCORE_WEIGHTS, WRITES
+from ..factories import SCORE_WEIGHTS, WRITES, add_shared_config, make_recognizer
 from ..gold import UNKNOWN
 from ..means import get_cross_entropy
 from .model import set_classes
 from .nearest import NearestTokenRecognizer
 
-DEFAULT_CONFIG = """
-[nnshot_ner]
+OWN_CONFIG = """
+[component]
 memory_size = 100
-threshold = 0.0
-overwrite_ents = false
-spans_key = null
-scorer = {"@scorers": "spacy.ner_scorer.v1"}
 
-[nnshot_ner.model]
+[component.model]
 @architectures = "spacy-epnet.TokenClassifier.v1"
-
-[nnshot_ner.model.tok2vec]
-@architectures = "spacy-transformers.TransformerListener.v1"
-grad_factor = 1.0
-upstream = "*"
-pooling = {"@layers": "reduce_mean.v1"}
 """
 
 
 @Language.factory(
     "nnshot_ner",
     assigns=WRITES,
-    default_config=Config().from_str(DEFAULT_CONFIG)["nnshot_ner"],
+    default_config=add_shared_config(OWN_CONFIG),
     default_score_weights=SCORE_WEIGHTS,
 )
 def make_nnshot_ner(
@@ -63,18 +53,17 @@ def make_nnshot_ner(
         probabilities. The component's name by default.
     scorer (Optional[Callable]): The scoring method.
     """
-    pipe = NNShotRecognizer(
-        nlp.vocab,
-        model,
+    return make_recognizer(
+        NNShotRecognizer,
+        nlp,
         name,
+        model,
         scorer=scorer,
         memory_size=memory_size,
         threshold=threshold,
         overwrite_ents=overwrite_ents,
         spans_key=spans_key,
     )
-    pipe.cfg.follow(nlp, name)
-    return pipe
 
 
 class NNShotRecognizer(NearestTokenRecognizer):

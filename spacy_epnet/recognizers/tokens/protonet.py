@@ -6,38 +6,28 @@ from typing import Any
 import numpy
 from spacy.language import Language
 from spacy.tokens import Doc
-from thinc.api import Config, Model
+from thinc.api import Model
 from thinc.types import Floats2d
 
 from ...types import TokenVectors
-from ..factories import SCORE_WEIGHTS, WRITES
+from ..factories import SCORE_WEIGHTS, WRITES, add_shared_config, make_recognizer
 from ..means import get_halves_loss, get_means, get_square_distances
 from ..memory import Memory
 from .component import TokenRecognizer
 
-DEFAULT_CONFIG = """
-[protonet_ner]
+OWN_CONFIG = """
+[component]
 memory_size = 100
-threshold = 0.0
-overwrite_ents = false
-spans_key = null
-scorer = {"@scorers": "spacy.ner_scorer.v1"}
 
-[protonet_ner.model]
+[component.model]
 @architectures = "spacy-epnet.TokenMemory.v1"
-
-[protonet_ner.model.tok2vec]
-@architectures = "spacy-transformers.TransformerListener.v1"
-grad_factor = 1.0
-upstream = "*"
-pooling = {"@layers": "reduce_mean.v1"}
 """
 
 
 @Language.factory(
     "protonet_ner",
     assigns=WRITES,
-    default_config=Config().from_str(DEFAULT_CONFIG)["protonet_ner"],
+    default_config=add_shared_config(OWN_CONFIG),
     default_score_weights=SCORE_WEIGHTS,
 )
 def make_protonet_ner(
@@ -62,18 +52,17 @@ def make_protonet_ner(
         probabilities. The component's name by default.
     scorer (Optional[Callable]): The scoring method.
     """
-    pipe = ProtoNetRecognizer(
-        nlp.vocab,
-        model,
+    return make_recognizer(
+        ProtoNetRecognizer,
+        nlp,
         name,
+        model,
         scorer=scorer,
         memory_size=memory_size,
         threshold=threshold,
         overwrite_ents=overwrite_ents,
         spans_key=spans_key,
     )
-    pipe.cfg.follow(nlp, name)
-    return pipe
 
 
 class ProtoNetRecognizer(TokenRecognizer):

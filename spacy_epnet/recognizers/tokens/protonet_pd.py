@@ -6,11 +6,11 @@ from typing import Any
 
 from spacy.language import Language
 from spacy.tokens import Doc
-from thinc.api import Config, Model
+from thinc.api import Model
 from thinc.types import Floats2d
 
 from ...types import TokenVectors
-from ..factories import SCORE_WEIGHTS, WRITES
+from ..factories import SCORE_WEIGHTS, WRITES, add_shared_config, make_recognizer
 from ..gold import UNKNOWN
 from ..means import get_episode_loss, get_halves_loss
 from ..memory import Memory
@@ -18,32 +18,22 @@ from .protonet import ProtoNetRecognizer
 from .sequences import SequenceRecognizer
 from .transitions import Transfer
 
-DEFAULT_CONFIG = """
-[protonet_pd_ner]
+OWN_CONFIG = """
+[component]
 memory_size = 100
 transfer = "copy"
 temperature = 1.0
-threshold = 0.0
-overwrite_ents = false
-spans_key = null
-scorer = {"@scorers": "spacy.ner_scorer.v1"}
 
-[protonet_pd_ner.model]
+[component.model]
 @architectures = "spacy-epnet.TokenPairs.v1"
 attention_size = 64
-
-[protonet_pd_ner.model.tok2vec]
-@architectures = "spacy-transformers.TransformerListener.v1"
-grad_factor = 1.0
-upstream = "*"
-pooling = {"@layers": "reduce_mean.v1"}
 """
 
 
 @Language.factory(
     "protonet_pd_ner",
     assigns=WRITES,
-    default_config=Config().from_str(DEFAULT_CONFIG)["protonet_pd_ner"],
+    default_config=add_shared_config(OWN_CONFIG),
     default_score_weights=SCORE_WEIGHTS,
 )
 def make_protonet_pd_ner(
@@ -74,10 +64,11 @@ def make_protonet_pd_ner(
         probabilities. The component's name by default.
     scorer (Optional[Callable]): The scoring method.
     """
-    pipe = ProtoNetPDRecognizer(
-        nlp.vocab,
-        model,
+    return make_recognizer(
+        ProtoNetPDRecognizer,
+        nlp,
         name,
+        model,
         scorer=scorer,
         memory_size=memory_size,
         transfer=transfer,
@@ -86,8 +77,6 @@ def make_protonet_pd_ner(
         overwrite_ents=overwrite_ents,
         spans_key=spans_key,
     )
-    pipe.cfg.follow(nlp, name)
-    return pipe
 
 
 class ProtoNetPDRecognizer(SequenceRecognizer, ProtoNetRecognizer):

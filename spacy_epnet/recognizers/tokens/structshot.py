@@ -4,39 +4,29 @@ from collections.abc import Callable
 
 from spacy.language import Language
 from spacy.tokens import Doc
-from thinc.api import Config, Model
+from thinc.api import Model
 
 from ...types import TokenVectors
-from ..factories import SCORE_WEIGHTS, WRITES
+from ..factories import SCORE_WEIGHTS, WRITES, add_shared_config, make_recognizer
 from .nnshot import NNShotRecognizer
 from .sequences import SequenceRecognizer
 from .transitions import Transfer
 
-DEFAULT_CONFIG = """
-[structshot_ner]
+OWN_CONFIG = """
+[component]
 memory_size = 100
 transfer = "even"
 temperature = 0.01
-threshold = 0.0
-overwrite_ents = false
-spans_key = null
-scorer = {"@scorers": "spacy.ner_scorer.v1"}
 
-[structshot_ner.model]
+[component.model]
 @architectures = "spacy-epnet.TokenClassifier.v1"
-
-[structshot_ner.model.tok2vec]
-@architectures = "spacy-transformers.TransformerListener.v1"
-grad_factor = 1.0
-upstream = "*"
-pooling = {"@layers": "reduce_mean.v1"}
 """
 
 
 @Language.factory(
     "structshot_ner",
     assigns=WRITES,
-    default_config=Config().from_str(DEFAULT_CONFIG)["structshot_ner"],
+    default_config=add_shared_config(OWN_CONFIG),
     default_score_weights=SCORE_WEIGHTS,
 )
 def make_structshot_ner(
@@ -68,10 +58,11 @@ def make_structshot_ner(
         probabilities. The component's name by default.
     scorer (Optional[Callable]): The scoring method.
     """
-    pipe = StructShotRecognizer(
-        nlp.vocab,
-        model,
+    return make_recognizer(
+        StructShotRecognizer,
+        nlp,
         name,
+        model,
         scorer=scorer,
         memory_size=memory_size,
         transfer=transfer,
@@ -80,8 +71,6 @@ def make_structshot_ner(
         overwrite_ents=overwrite_ents,
         spans_key=spans_key,
     )
-    pipe.cfg.follow(nlp, name)
-    return pipe
 
 
 class StructShotRecognizer(SequenceRecognizer, NNShotRecognizer):
