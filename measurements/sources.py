@@ -15,7 +15,10 @@ def train_source(config: Path, folder: Path, settings: Mapping[str, str]) -> Non
     """
     options = [word for pair in settings.items() for word in pair]
     command = [sys.executable, "-m", "spacy", "epnet", "train", str(config)]
-    subprocess.run([*command, "--output", str(folder), *options], check=True)
+    ended = subprocess.run([*command, "--output", str(folder), *options], check=False)
+    if ended.returncode:
+        # It has said why.
+        sys.exit(ended.returncode)
 
 
 def limit_steps(steps: int) -> dict[str, str]:

@@ -65,7 +65,12 @@ def test_every_system_has_a_source_and_a_config():
 
 def test_sources_are_trained_with_their_settings(monkeypatch, tmp_path):
     calls = []
-    monkeypatch.setattr(subprocess, "run", lambda args, **_: calls.append(args))
+
+    def note(args, **_):
+        calls.append(args)
+        return subprocess.CompletedProcess(args, returncode=len(calls) - 1)
+
+    monkeypatch.setattr(subprocess, "run", note)
     train("cosine", tmp_path, {"--paths.train": "train.spacy"}, share=0.1)
     (call,) = calls
     options = dict(zip(call[6::2], call[7::2], strict=True))
@@ -82,6 +87,8 @@ def test_sources_are_trained_with_their_settings(monkeypatch, tmp_path):
     }
     config = load_config(CONFIGS / "source.cfg", overrides, interpolate=True)
     assert config["components"]["epnet_ner"]["model"]["similarity"] == "cosine"
+    with pytest.raises(SystemExit):
+        train("cosine", tmp_path, {})
 
 
 def test_systems_are_measured_and_shown(folder, capsys):
