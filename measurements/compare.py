@@ -10,15 +10,19 @@ test.spacy with other types, from which support sets are taken as well. What is 
 already isn't done again: it can be interrupted at any time.
 """
 
+import random
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
 import srsly
 import typer
+from spacy.tokens import DocBin
 from wasabi import msg
 
+from spacy_epnet.corpora.conversion import ATTRS
 from spacy_epnet.corpora.files import write_whole
+from spacy_epnet.corpora.sampling import Corpus
 from spacy_epnet.errors import Errors
 from spacy_epnet.evaluation.benchmark import Target, make_targets
 from spacy_epnet.evaluation.comparison import read_comparison
@@ -26,7 +30,7 @@ from spacy_epnet.evaluation.comparison import read_comparison
 from .benchmarking import choose_rows, get_results_path, run_together
 from .comparison_tables import make_page
 from .sources import list_splits
-from .systems import SYSTEMS, System, train
+from .systems import SYSTEMS, TRAINED_LAYERS, System, train
 
 
 def main(
@@ -38,6 +42,12 @@ def main(
     share: Annotated[
         float, typer.Option(help="Share of its config's steps that each training has")
     ] = 1.0,
+    layers: Annotated[
+        int | None, typer.Option(help="Upper layers of the encoder that are trained")
+    ] = None,
+    queries: Annotated[
+        int | None, typer.Option(help="Docs of a larger test set, chosen at random")
+    ] = None,
     system: Annotated[
         list[str] | None, typer.Option(help="One of the systems. By default all")
     ] = None,
@@ -53,10 +63,15 @@ def main(
         "--paths.train": str(source / "train.spacy"),
         "--paths.dev": str(source / "held-out.spacy"),
     }
+    if layers is not None:
+        settings[TRAINED_LAYERS] = str(layers)
     for name in dict.fromkeys(each.source for each in chosen):
         msg.divider(f"Source: {name}")
         train(name, output, settings, share)
-    measure(chosen, output, list_targets(source, targets), [*range(supports)])
+    domains = list_targets(source, targets)
+    if queries is not None:
+        domains = [cut_target(each, queries, output / "targets") for each in domains]
+    measure(chosen, output, domains, [*range(supports)])
     write_tables(output)
 
 
@@ -65,6 +80,27 @@ def list_targets(source: Path, targets: list[Path]) -> list[Target]:
     paths = list_splits(targets)
     own = source / "test.spacy"
     return make_targets([*paths, own, own] if own.exists() else paths)
+
+
+def cut_target(target: Target, limit: int, folder: Path) -> Target:
+    """Leave only so many docs in a test set, because systems that train their encoder
+    encode all of it for each support set.
+
+    target (Target): The target.
+    limit (int): How many docs.
+    folder (Path): Where smaller test sets are kept.
+    RETURNS (Target): The target with the smaller test set, or just as it was.
+    """
+    corpus = Corpus(target.test)
+    if len(corpus.docs) <= limit:
+        return target
+    chosen = random.Random(0).sample(corpus.docs, limit)
+    path = folder / target.name / target.test.name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with write_whole(path) as whole:
+        DocBin(attrs=ATTRS, docs=chosen).to_disk(whole)
+    dev = path if target.dev == target.test else target.dev
+    return target._replace(dev=dev, test=path)
 
 
 def measure(

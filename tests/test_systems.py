@@ -10,7 +10,7 @@ from spacy.training import Example
 from spacy.util import load_config, load_model_from_config
 from typer.testing import CliRunner
 
-from measurements.compare import list_targets, measure, write_tables
+from measurements.compare import cut_target, list_targets, measure, write_tables
 from measurements.comparison_tables import PAPER
 from measurements.finetuning import FineTuning
 from measurements.rows import DEFAULT, ROWS
@@ -18,6 +18,7 @@ from measurements.settings import app as settings_app
 from measurements.settings import make_benchmark
 from measurements.systems import CONFIGS, SOURCES, SYSTEMS, train
 from spacy_epnet.cli import epnet_cli
+from spacy_epnet.corpora.sampling import Corpus
 from spacy_epnet.evaluation.benchmark import Profile, make_targets
 
 from .conftest import SMALL_TOK2VEC
@@ -120,6 +121,23 @@ def test_systems_are_measured_and_shown(folder, capsys):
     )
     assert result.exit_code == 0, result.output
     assert plot.read_bytes().startswith(b"\x89PNG")
+
+
+def test_large_test_sets_are_cut(folder, tmp_path):
+    other, own = list_targets(folder / "source", [folder / "one"])
+    size = len(Corpus(other.test).docs)
+    assert cut_target(other, size, tmp_path) == other
+    cut = cut_target(other, 3, tmp_path)
+    assert cut.dev == other.dev
+    texts = [doc.text for doc in Corpus(cut.test).docs]
+    assert len(texts) == 3
+    assert set(texts) <= {doc.text for doc in Corpus(other.test).docs}
+    # The sentences of a support set aren't scored, so that it has to be the same file.
+    cut = cut_target(own, 3, tmp_path)
+    assert cut.dev == cut.test
+    assert cut.name == own.name
+    before = cut.test.read_bytes()
+    assert cut_target(own, 3, tmp_path).test.read_bytes() == before
 
 
 @pytest.mark.parametrize("kind", ROWS)
