@@ -178,6 +178,17 @@ class Errors(metaclass=ErrorsWithCodes):
         "nlp.replace_listeners('{encoder}', '{name}', ['model.tok2vec'])"
     )
     EP051 = "Plots need Matplotlib: pip install 'spacy-epnet[plots]'"
+    EP052 = (
+        "There can't be episodes of {ways} types: the corpus has {count}. Ask for "
+        "fewer with --ways."
+    )
+    EP053 = (
+        "No episode of {ways} types was found in {tries} tries, with {shots} to twice "
+        "as many of each in the support set and {query_shots} in the query set. A "
+        "sentence counts only if it has no other types, and of '{label}' there were "
+        "too few in {count} of the tries: it is the only type of {alone} sentences. "
+        "Ask for fewer shots, other ways, or draw from a larger corpus."
+    )
 
 
 class CorpusError(ValueError):

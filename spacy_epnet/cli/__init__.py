@@ -10,6 +10,7 @@ from .convert import convert_cli
 from .corpora import corpora_cli
 from .doubt import doubt_cli
 from .encoder import encoder_cli
+from .episodes import episodes_cli
 from .pack import pack_cli
 from .recognize import recognize_cli
 from .sample import sample_cli
@@ -26,6 +27,7 @@ __all__ = [
     "corpora_cli",
     "doubt_cli",
     "encoder_cli",
+    "episodes_cli",
     "epnet_cli",
     "pack_cli",
     "recognize_cli",

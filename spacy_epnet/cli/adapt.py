@@ -24,6 +24,7 @@ from .options import (
     CodeFile,
     ComponentName,
     GpuId,
+    ProfileName,
     SettingsFile,
     Source,
 )
@@ -47,13 +48,7 @@ def adapt_cli(
     ],
     output: Annotated[Path, typer.Argument(help="Folder for the adapted pipeline")],
     config: SettingsFile = None,
-    profile: Annotated[
-        str | None,
-        typer.Option(
-            help="Settings to begin with, a profile of the recognizer. By default the "
-            "config's, or default"
-        ),
-    ] = None,
+    profile: ProfileName = None,
     labels: Annotated[
         Literal["replace", "extend"],
         typer.Option(

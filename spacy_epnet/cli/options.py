@@ -21,6 +21,14 @@ SettingsFile: TypeAlias = Annotated[
         "--config", "-c", help="Settings, such as configs/adapt.cfg", dir_okay=False
     ),
 ]
+ProfileName: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--profile",
+        help="Settings to begin with, a profile of the recognizer. By default the "
+        "config's, or default",
+    ),
+]
 ComponentName: TypeAlias = Annotated[
     str | None,
     typer.Option("--name", help="Component that is meant, if there are several"),

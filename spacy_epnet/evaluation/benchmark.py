@@ -85,6 +85,23 @@ class Profile(NamedTuple):
         return described
 
 
+def describe_source(nlp: Language, pipe: Contract) -> dict[str, Any]:
+    """List what results depend on whatever is measured: the source and the software.
+
+    nlp (Language): The source pipeline.
+    pipe (Contract): Its recogniser.
+    RETURNS (Dict[str, Any]): All of it, in terms of JSON.
+    """
+    return {
+        "source": f"{nlp.meta['lang']}_{nlp.meta['name']}",
+        "source_sha256": hash_pipeline(nlp),
+        "recognizer": nlp.get_pipe_meta(pipe.name).factory,
+        "versions": {name: version(name) for name in PACKAGES},
+        "python": platform.python_version(),
+        "machine": platform.machine(),
+    }
+
+
 def show_shots(shots: int | None) -> str:
     """Say what kind of support set it is, for a table."""
     return "given" if shots is None else f"{shots}-shot"
@@ -158,9 +175,7 @@ class Benchmark:
     def describe(self) -> dict[str, Any]:
         """RETURNS (Dict[str, Any]): All that the results depend on."""
         return {
-            "source": f"{self.nlp.meta['lang']}_{self.nlp.meta['name']}",
-            "source_sha256": hash_pipeline(self.nlp),
-            "recognizer": self.nlp.get_pipe_meta(self.pipe.name).factory,
+            **describe_source(self.nlp, self.pipe),
             "targets": [
                 {
                     "name": target.name,
@@ -178,9 +193,6 @@ class Benchmark:
             "shots": self.shots,
             "seeds": self.seeds,
             "given": [path.read_text(encoding="utf8") for path in self.given],
-            "versions": {name: version(name) for name in PACKAGES},
-            "python": platform.python_version(),
-            "machine": platform.machine(),
         }
 
     def run(

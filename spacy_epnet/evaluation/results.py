@@ -1,5 +1,6 @@
 """Results of a benchmark: kept after every run, and shown as tables."""
 
+from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
@@ -13,7 +14,7 @@ from ..errors import Errors
 from .benchmark import Run
 
 
-class Results:
+class ResultsFile(ABC):
     """The results so far, in a file that is whole at any time.
 
     path (Optional[Path]): The file. If it has results of the same benchmark, they
@@ -38,9 +39,9 @@ class Results:
                 )
             self.runs = runs
 
-    def add(self, run: Run, result: dict[str, Any]) -> None:
+    def keep(self, key: str, result: dict[str, Any]) -> None:
         """Keep the result of a run, on the disk as well."""
-        self.runs[run.key] = _as_read(result)
+        self.runs[key] = _as_read(result)
         if self.path is not None:
             with write_whole(self.path) as path:
                 srsly.write_json(path, self.to_dict())
@@ -52,6 +53,18 @@ class Results:
             "summary": self.summarize(),
             "runs": self.runs,
         }
+
+    @abstractmethod
+    def summarize(self) -> Any:
+        """RETURNS (Any): What is to be told of all runs together, in terms of JSON."""
+
+
+class Results(ResultsFile):
+    """The results of the K-shot protocol."""
+
+    def add(self, run: Run, result: dict[str, Any]) -> None:
+        """Keep the result of a run, on the disk as well."""
+        self.keep(run.key, result)
 
     @property
     def failed(self) -> dict[str, str]:

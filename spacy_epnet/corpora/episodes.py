@@ -1,0 +1,174 @@
+"""Episodes: a few types, a small support set and a small query set, many times over."""
+
+import random
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from spacy.tokens import Doc
+from spacy.vocab import Vocab
+
+from ..errors import CorpusError, Errors
+from .docs import drop_overlapping, make_doc
+from .readers import read_json
+from .readers.json_lines import PARTS
+from .reading import Document, Reading, TokenDocument
+from .sampling import Corpus
+
+# How often types are chosen anew if there aren't enough sentences of them.
+MAX_TRIES = 200
+
+
+class Episode(NamedTuple):
+    """One small task of its own."""
+
+    support: list[Doc]
+    query: list[Doc]
+
+    @property
+    def types(self) -> list[str]:
+        """RETURNS (List[str]): The types that are marked in the support set."""
+        return sorted({ent.label_ for doc in self.support for ent in doc.ents})
+
+
+class Draw(NamedTuple):
+    """The types of an episode, and where its sentences are in a corpus."""
+
+    types: list[str]
+    support: list[int]
+    query: list[int]
+
+
+def read_episodes(path: Path, vocab: Vocab | None = None) -> list[Episode]:
+    """Read episodes as Few-NERD releases them.
+
+    path (Path): A file of JSON Lines, each with a support and a query set.
+    vocab (Optional[Vocab]): The vocabulary of the docs.
+    RETURNS (List[Episode]): The episodes, in order.
+    """
+    vocab = vocab or Vocab()
+    parts: dict[int, dict[str, list[Doc]]] = defaultdict(lambda: {p: [] for p in PARTS})
+    for document in read_json(path, Reading()):
+        number, part, doc = _read_sentence(path, document, vocab)
+        parts[number][part].append(doc)
+    if not parts:
+        raise CorpusError(path, "there are no episodes in it")
+    return [Episode(**parts[number]) for number in sorted(parts)]
+
+
+def _read_sentence(
+    path: Path, document: Document, vocab: Vocab
+) -> tuple[int, str, Doc]:
+    meta = document.meta or {}
+    if "episode" not in meta or not isinstance(document, TokenDocument):
+        reason = "it has no support and query, so that it isn't an episode"
+        raise CorpusError(path, reason, document.line)
+    (sentence,) = document.sentences
+    entities = drop_overlapping(sentence.entities, Counter())
+    doc = make_doc(vocab, [sentence._replace(entities=entities)])
+    return int(meta["episode"]), str(meta["part"]), doc
+
+
+class EpisodeSampler:
+    """Draws N-way K~2K episodes by the rules of Few-NERD's: a sentence has entities of
+    the episode's types only, each type is there K times or up to twice as often, and
+    no sentence is in both sets.
+
+    mentions (Sequence[Counter[str]]): The entities of each sentence by type.
+    ways (int): N, the types of an episode.
+    shots (int): K, for the support set.
+    query_shots (int): K for the query set.
+    seed (int): Decides what is drawn.
+    """
+
+    def __init__(
+        self,
+        mentions: Sequence[Counter[str]],
+        *,
+        ways: int,
+        shots: int,
+        query_shots: int,
+        seed: int,
+    ):
+        self.mentions = mentions
+        self.ways, self.shots, self.query_shots = ways, shots, query_shots
+        self.seed = seed
+        self.types = sorted({label for counts in mentions for label in counts})
+        self._by_types: dict[frozenset[str], list[int]] = defaultdict(list)
+        for i, counts in enumerate(mentions):
+            if counts:
+                self._by_types[frozenset(counts)].append(i)
+        if ways > len(self.types):
+            raise ValueError(Errors.EP052.format(ways=ways, count=len(self.types)))
+
+    def draw(self, number: int) -> Draw:
+        """Draw an episode.
+
+        number (int): Which one. It doesn't depend on those that were drawn before.
+        RETURNS (Draw): Its types and sentences.
+        """
+        rng = random.Random(f"{self.seed}/{number}")
+        short: Counter[str] = Counter()
+        for _ in range(MAX_TRIES):
+            types = sorted(rng.sample(self.types, self.ways))
+            pool = self._list_pure({*types})
+            rng.shuffle(pool)
+            support, missing = self._fill(pool, types, self.shots)
+            if not missing:
+                rest = [i for i in pool if i not in {*support}]
+                query, missing = self._fill(rest, types, self.query_shots)
+                if not missing:
+                    return Draw(types, support, query)
+            short.update(missing)
+        label, count = short.most_common(1)[0]
+        raise ValueError(
+            Errors.EP053.format(
+                ways=self.ways,
+                shots=self.shots,
+                query_shots=self.query_shots,
+                tries=MAX_TRIES,
+                label=label,
+                count=count,
+                alone=len(self._by_types.get(frozenset([label]), ())),
+            )
+        )
+
+    def _list_pure(self, types: set[str]) -> list[int]:
+        """Sentences with entities of some types, and of no others."""
+        groups = (own for kinds, own in self._by_types.items() if kinds <= types)
+        return sorted(i for own in groups for i in own)
+
+    def _fill(
+        self, pool: Iterable[int], types: list[str], shots: int
+    ) -> tuple[list[int], list[str]]:
+        """Take sentences until each type is there often enough. One that doesn't fit
+        never will, because there are only ever more of each type.
+        """
+        found: Counter[str] = Counter()
+        taken = []
+        for i in pool:
+            counts = self.mentions[i]
+            is_wanted = any(found[label] < shots for label in counts)
+            if is_wanted and all(found[t] + n <= 2 * shots for t, n in counts.items()):
+                taken.append(i)
+                found.update(counts)
+                if all(found[label] >= shots for label in types):
+                    return taken, []
+        return taken, [label for label in types if found[label] < shots]
+
+
+def sample_episodes(
+    corpus: Corpus, sampler: EpisodeSampler, numbers: Iterable[int]
+) -> Iterator[tuple[int, Episode]]:
+    """Draw episodes from a corpus.
+
+    corpus (Corpus): The corpus.
+    sampler (EpisodeSampler): How they are drawn.
+    numbers (Iterable[int]): Which ones.
+    YIELDS (Tuple[int, Episode]): The number of each, and the episode.
+    """
+    for number in numbers:
+        _, support, query = sampler.draw(number)
+        docs = corpus.docs
+        yield number, Episode([docs[i] for i in support], [docs[i] for i in query])

@@ -1,0 +1,179 @@
+"""Evaluation by episodes: adapt to the support set of each, and count what is right in
+its query set. Counts are pooled over all episodes."""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from spacy.language import Language
+from spacy.scorer import PRFScore
+from spacy.tokens import Doc
+
+from ..adapting import adapt
+from ..adapting.support import make_bare_example
+from ..corpora.episodes import Episode
+from ..corpora.tags import OUTSIDE, read_tags
+from ..errors import LearningError, SupportError
+from ..pipelines import encode_docs, find_recognizer
+from .benchmark import Profile, describe_source
+from .results import ResultsFile
+
+Scoring: TypeAlias = Literal["sentence", "episode"]
+Marks: TypeAlias = set[tuple[int, int, int, str]]  # sentence, first, end, type
+
+
+class Pair(NamedTuple):
+    """A sentence of a query set as it is marked, and as it is recognised."""
+
+    gold: Doc
+    predicted: Doc
+
+
+@dataclass
+class EpisodeBenchmark:
+    """What is to be measured.
+
+    nlp (Language): The source pipeline.
+    profile (Profile): How it is adapted.
+    scoring (str): Whether entities are those of a "sentence", or runs of equal tags in
+        the whole "episode", as in Few-NERD's published code: there an entity that ends
+        a sentence and one of its type that begins the next one are taken for one.
+    name (Optional[str]): The component, if the pipeline has several recognisers.
+    """
+
+    nlp: Language
+    profile: Profile
+    scoring: Scoring = "sentence"
+    name: str | None = None
+
+    def __post_init__(self) -> None:
+        self.name, self.pipe = find_recognizer(self.nlp, self.name)
+
+    def describe(self) -> dict[str, Any]:
+        """RETURNS (Dict[str, Any]): All that the results depend on but the episodes."""
+        return {
+            **describe_source(self.nlp, self.pipe),
+            "profile": self.profile.base,
+            "settings": self.profile.describe(self.pipe),
+            "scoring": self.scoring,
+        }
+
+    def run(
+        self, episodes: Iterable[tuple[int, Episode]], done: Collection[str] = ()
+    ) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Measure episodes.
+
+        episodes (Iterable[Tuple[int, Episode]]): The number of each, and the episode.
+        done (Collection[str]): Numbers of those that are measured already.
+        YIELDS (Tuple[str, Dict[str, Any]]): The number of an episode and its result.
+        """
+        for number, episode in episodes:
+            if str(number) not in done:
+                yield str(number), self.measure(episode)
+
+    def measure(self, episode: Episode) -> dict[str, Any]:
+        """Adapt to an episode and score. The source stays as it is.
+
+        episode (Episode): The episode.
+        RETURNS (Dict[str, Any]): The counts of each type, right, wrong and missed, and
+            how long it took. If nothing could be learned, all is missed.
+        """
+        begin = perf_counter()
+        base, changes = self.profile
+        result: dict[str, Any] = {"types": episode.types}
+        query = [make_bare_example(self.nlp, doc) for doc in episode.query]
+        try:
+            report = adapt(
+                self.nlp, episode.support, name=self.name, profile=base, **changes
+            )
+        except (SupportError, LearningError) as err:
+            result["failed"] = str(err)
+        else:
+            name, pipe = find_recognizer(report.nlp, self.name)
+            docs = [eg.predicted for eg in query]
+            tokens = encode_docs(report.nlp, name, docs)
+            pipe.set_annotations(docs, pipe.recognize(docs, tokens))
+        pairs = [Pair(eg.reference, eg.predicted) for eg in query]
+        seconds = perf_counter() - begin
+        return {**result, "counts": count(pairs, self.scoring), "seconds": seconds}
+
+
+def count(pairs: list[Pair], scoring: Scoring) -> dict[str, list[int]]:
+    """Count what is right.
+
+    pairs (List[Pair]): The query set of an episode.
+    scoring (str): See `EpisodeBenchmark`.
+    RETURNS (Dict[str, List[int]]): Entities of each type that were found, invented and
+        missed.
+    """
+    read = SCORINGS[scoring]
+    gold = read([Pair(pair.gold, pair.gold) for pair in pairs])
+    found = read(pairs)
+    counts: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
+    for place, marks in enumerate((gold & found, found - gold, gold - found)):
+        for label, number in Counter(mark[-1] for mark in marks).items():
+            counts[label][place] = number
+    return dict(sorted(counts.items()))
+
+
+def read_sentences(pairs: list[Pair]) -> Marks:
+    """The entities that are recognised in each sentence, by character."""
+    return {
+        (i, ent.start_char, ent.end_char, ent.label_)
+        for i, pair in enumerate(pairs)
+        for ent in pair.predicted.ents
+    }
+
+
+def read_runs(pairs: list[Pair]) -> Marks:
+    """Runs of tokens that are recognised as one type, whatever sentences they are in,
+    by token of the annotation.
+    """
+    tags: list[str] = []
+    for gold, predicted in pairs:
+        own = [OUTSIDE] * len(gold)
+        for ent in predicted.ents:
+            span = gold.char_span(ent.start_char, ent.end_char, alignment_mode="expand")
+            own[span.start : span.end] = [ent.label_] * len(span)
+        tags += own
+    return {(0, start, end, label) for start, end, label in read_tags(tags, "io")}
+
+
+SCORINGS: dict[Scoring, Callable[[list[Pair]], Marks]] = {
+    "sentence": read_sentences,
+    "episode": read_runs,
+}
+
+
+class EpisodeResults(ResultsFile):
+    """The results of episodes."""
+
+    def summarize(self) -> dict[str, Any]:
+        """RETURNS (Dict[str, Any]): Precision, recall and F1 in per cent, of all
+        episodes together and of each type.
+        """
+        per_type = self._pool()
+        total = sum(per_type.values(), PRFScore())
+        seconds = [run["seconds"] for run in self.runs.values()]
+        return {
+            "episodes": len(self.runs),
+            "failed": sum("failed" in run for run in self.runs.values()),
+            **show_prf(total),
+            "per_type": {label: show_prf(prf) for label, prf in per_type.items()},
+            "seconds_per_episode": sum(seconds) / max(1, len(seconds)),
+        }
+
+    def _pool(self) -> dict[str, PRFScore]:
+        pooled: dict[str, PRFScore] = defaultdict(PRFScore)
+        for run in self.runs.values():
+            for label, (tp, fp, fn) in run["counts"].items():
+                pooled[label] += PRFScore(tp=tp, fp=fp, fn=fn)
+        return dict(sorted(pooled.items()))
+
+
+def show_prf(prf: PRFScore) -> dict[str, float]:
+    """Precision, recall and F1 in per cent."""
+    scores = {"p": prf.precision, "r": prf.recall, "f": prf.fscore}
+    return {key: 100 * value for key, value in scores.items()}
