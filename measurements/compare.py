@@ -125,7 +125,7 @@ def write_tables(folder: Path) -> None:
 
     folder (Path): Where the results are.
     """
-    from spacy_epnet.evaluation.plots import plot_comparison
+    from spacy_epnet.evaluation.plots import draw_comparison, save
 
     results = folder / "results"
     paths = {each.name: get_results_path(results, each.name) for each in SYSTEMS}
@@ -140,7 +140,7 @@ def write_tables(folder: Path) -> None:
         path.write_text(page, encoding="utf8")
     with write_whole(folder / "tables.json") as path:
         srsly.write_json(path, figures)
-    plot_comparison(rows, folder / "tables.svg")
+    save(draw_comparison(rows), folder / "tables.svg")
     print(page)
     msg.good("Wrote tables.md, tables.json and tables.svg", str(folder))
 

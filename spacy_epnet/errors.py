@@ -177,7 +177,7 @@ class Errors(metaclass=ErrorsWithCodes):
         "from that. Give it an encoder of its own before: "
         "nlp.replace_listeners('{encoder}', '{name}', ['model.tok2vec'])"
     )
-    EP051 = "Plots need Matplotlib: pip install 'spacy-epnet[plots]'"
+    EP051 = "Plots need Matplotlib and scikit-learn: pip install 'spacy-epnet[viz]'"
     EP052 = (
         "There can't be episodes of {ways} types: the corpus has {count}. Ask for "
         "fewer with --ways."
@@ -188,6 +188,19 @@ class Errors(metaclass=ErrorsWithCodes):
         "sentence counts only if it has no other types, and of '{label}' there were "
         "too few in {count} of the tries: it is the only type of {alone} sentences. "
         "Ask for fewer shots, other ways, or draw from a larger corpus."
+    )
+    EP054 = (
+        "'{name}' has nothing that stands for a type, so that there is nothing to "
+        "show. Recognizers by prototypes have, such as epnet_ner, and those that "
+        "remember examples, after a training or an adaptation."
+    )
+    EP055 = (
+        "There are too few entities to show in this corpus. Give one whose docs have "
+        "entities that line up with the tokens of the pipeline."
+    )
+    EP056 = (
+        "Can't draw '{path}': the name of a plot ends in one of {known}, which says "
+        "what kind of file it is."
     )
 
 

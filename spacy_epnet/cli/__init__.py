@@ -11,7 +11,9 @@ from .corpora import corpora_cli
 from .doubt import doubt_cli
 from .encoder import encoder_cli
 from .episodes import episodes_cli
+from .mistakes import mistakes_cli
 from .pack import pack_cli
+from .plot import plot_cli
 from .recognize import recognize_cli
 from .sample import sample_cli
 from .source import source_cli
@@ -29,7 +31,9 @@ __all__ = [
     "encoder_cli",
     "episodes_cli",
     "epnet_cli",
+    "mistakes_cli",
     "pack_cli",
+    "plot_cli",
     "recognize_cli",
     "sample_cli",
     "source_cli",

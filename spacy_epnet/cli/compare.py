@@ -38,11 +38,13 @@ def compare_cli(
     Example: spacy epnet compare small=small.json base=base.json --plot sizes.svg
     """
     from ..evaluation.comparison import read_comparison
-    from ..evaluation.plots import plot_comparison
+    from ..evaluation.plots import check_suffix, draw_comparison, save
     from ..evaluation.results import to_markdown
 
     try:
         files = list(map(read_name, results))
+        if plot is not None:
+            check_suffix(plot)
         made = [path for path in (output, plot) if path is not None]
         check_places(made, [path for _, path in files])
         comparison = read_comparison(files)
@@ -50,7 +52,7 @@ def compare_cli(
             with write_whole(output) as path:
                 srsly.write_json(path, comparison.to_dict())
         if plot is not None:
-            plot_comparison(comparison.list_rows(), plot)
+            save(draw_comparison(comparison.list_rows()), plot)
     except (ValueError, OSError) as err:
         msg.fail("Can't compare", str(err), exits=1)
     print(to_markdown(*comparison.get_table()))

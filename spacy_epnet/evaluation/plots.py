@@ -1,28 +1,85 @@
 """Figures as files. Matplotlib is an extra."""
 
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from ..corpora.files import write_whole
 from ..errors import Errors
 from .benchmark import show_shots
 from .comparison import Row
+from .geometry import HeatMap, SpanMap
+
+SUFFIXES = (".png", ".svg", ".pdf")
+# Okabe and Ito's colours, which colour-blind readers can tell apart.
+COLOURS = (
+    "#0072b2",
+    "#d55e00",
+    "#009e73",
+    "#cc79a7",
+    "#e69f00",
+    "#56b4e9",
+    "#000000",
+    "#f0e442",
+)
+# With more types than colours, markers tell them apart.
+MARKERS = "os^DvPX*<>"
+# Light is near, dark is far, also in print.
+HEAT = "cividis_r"
+# With more rows than this, a table's rows have no names.
+MOST_NAMES = 60
 
 
-def plot_comparison(rows: list[Row], output: Path) -> None:
-    """Plot the average F1 of systems, a bar for each and each number of shots.
+class Line(NamedTuple):
+    """The points of a curve, with what they vary by."""
 
-    rows (List[Row]): The figures. Those without an average are left out.
-    output (Path): The file, whose suffix says what it is, such as .svg or .png.
-    """
+    xs: Sequence[float]
+    ys: Sequence[float]
+    spreads: Sequence[float] | None = None
+
+
+def make_figure(width: float, height: float) -> Any:
+    """Make an empty figure, in inches."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
         raise ValueError(Errors.EP051) from None
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def save(figure: Any, output: Path) -> None:
+    """Write a figure, whose suffix says what kind of file it is."""
+    check_suffix(output)
+    with write_whole(output) as path:
+        figure.savefig(path, format=output.suffix.removeprefix("."), dpi=150)
+
+
+def check_suffix(output: Path) -> None:
+    """Refuse files that can't be drawn, before there is anything to draw."""
+    if output.suffix not in SUFFIXES:
+        known = ", ".join(SUFFIXES)
+        raise ValueError(Errors.EP056.format(path=output, known=known))
+
+
+def get_style(number: int) -> dict[str, str]:
+    """The colour and the marker of one of many things."""
+    return {
+        "color": COLOURS[number % len(COLOURS)],
+        "marker": MARKERS[number // len(COLOURS) % len(MARKERS)],
+    }
+
+
+def draw_comparison(rows: list[Row]) -> Any:
+    """Draw the average F1 of systems, a bar for each and each number of shots.
+
+    rows (List[Row]): The figures. Those without an average are left out.
+    RETURNS (Figure): The figure.
+    """
     known = {(row.name, row.shots): row.average for row in rows}
     names = list(dict.fromkeys(row.name for row in rows if row.average is not None))
     kinds = list(dict.fromkeys(row.shots for row in rows))
     height = 0.8 / max(1, len(kinds))
-    figure = Figure(figsize=(8, 0.6 + 0.5 * len(names)), layout="constrained")
+    figure = make_figure(8, 0.6 + 0.5 * len(names))
     axes = figure.subplots()
     for i, shots in enumerate(kinds):
         bars = [
@@ -31,12 +88,121 @@ def plot_comparison(rows: list[Row], output: Path) -> None:
             if (average := known.get((name, shots))) is not None
         ]
         places, values = zip(*bars, strict=True) if bars else ((), ())
-        drawn = axes.barh(places, values, height, label=show_shots(shots))
+        colour = COLOURS[i % len(COLOURS)]
+        drawn = axes.barh(places, values, height, label=show_shots(shots), color=colour)
         axes.bar_label(drawn, fmt="%.1f", padding=2, fontsize=8)
     middle = height * (len(kinds) - 1) / 2
     axes.set_yticks([place + middle for place in range(len(names))], names)
     axes.invert_yaxis()
+    axes.set_ylabel("system")
     axes.set_xlabel("F1, average over targets")
     axes.legend(loc="lower right")
-    with write_whole(output) as path:
-        figure.savefig(path, format=output.suffix.removeprefix(".") or "svg")
+    return figure
+
+
+def draw_heat_maps(maps: Mapping[str, HeatMap], *, with_free: bool = False) -> Any:
+    """Draw how far types are from each other, a panel for each pipeline.
+
+    maps (Mapping[str, HeatMap]): The distances, by the names of the pipelines.
+    with_free (bool): Whether what stands for no type is drawn, too.
+    RETURNS (Figure): The figure.
+    """
+    sizes = [len(m.names) if with_free else m.n_types for m in maps.values()]
+    side = min(9.0, 3.0 + 0.16 * max(sizes))
+    figure = make_figure(side * len(maps) + 1, side)
+    panels = figure.subplots(1, len(maps), squeeze=False)[0]
+    for axes, (title, heat), size in zip(panels, maps.items(), sizes, strict=True):
+        image = axes.imshow(heat.distances[:size, :size], cmap=HEAT)
+        figure.colorbar(image, ax=axes, label="squared Euclidean distance", shrink=0.7)
+        label_rows(axes, heat.names[:size])
+        axes.set(title=title, xlabel="type", ylabel="type")
+    return figure
+
+
+def draw_confusion(table: Mapping[str, Mapping[str, int]]) -> Any:
+    """Draw which types are taken for which, as shares of those that are marked.
+
+    table (Mapping[str, Mapping[str, int]]): How often each is taken for each.
+    RETURNS (Figure): The figure.
+    """
+    names = list(table)
+    shares = [
+        [count / max(1, sum(table[row].values())) for count in table[row].values()]
+        for row in names
+    ]
+    side = min(12.0, 3.0 + 0.4 * len(names))
+    figure = make_figure(side + 1, side)
+    axes = figure.subplots()
+    image = axes.imshow(shares, cmap=HEAT, vmin=0, vmax=1)
+    figure.colorbar(image, ax=axes, label="share of the marked type", shrink=0.7)
+    label_rows(axes, names)
+    for i, row in enumerate(names):
+        for j, count in enumerate(table[row].values()):
+            if count and len(names) <= MOST_NAMES // 2:
+                # The colour map is dark where shares are large.
+                colour = "white" if shares[i][j] > 0.5 else "black"
+                axes.text(j, i, count, ha="center", va="center", color=colour)
+    axes.set(xlabel="recognized as", ylabel="marked as")
+    return figure
+
+
+def label_rows(axes: Any, names: Sequence[str]) -> None:
+    """Name the rows and columns of a table, if there aren't too many."""
+    if len(names) <= MOST_NAMES:
+        axes.set_xticks(range(len(names)), names, rotation=90, fontsize=8)
+        axes.set_yticks(range(len(names)), names, fontsize=8)
+
+
+def draw_span_maps(maps: Mapping[str, SpanMap]) -> Any:
+    """Draw where entities are, a panel for each pipeline.
+
+    maps (Mapping[str, SpanMap]): The points, by the names of the pipelines.
+    RETURNS (Figure): The figure.
+    """
+    labels = sorted({label for m in maps.values() for label in m.labels})
+    figure = make_figure(6 * len(maps) + 2.5, 6)
+    panels = figure.subplots(1, len(maps), squeeze=False)[0]
+    for axes, (title, found) in zip(panels, maps.items(), strict=True):
+        for number, label in enumerate(labels):
+            style = get_style(number)
+            own = [i for i, other in enumerate(found.labels) if other == label]
+            axes.scatter(*found.spans[own].T, s=14, alpha=0.6, label=label, **style)
+            centre = [i for i, n in enumerate(found.centre_names) if n == label]
+            edge = {**style, "marker": "*", "edgecolors": "black"}
+            axes.scatter(*found.centres[centre].T, s=220, linewidths=1, **edge)
+        axes.set(title=title, xlabel="first t-SNE axis", ylabel="second t-SNE axis")
+    handles = panels[0].get_legend_handles_labels()
+    figure.legend(*handles, loc="outside right center", fontsize=8, title="type")
+    return figure
+
+
+def draw_lines(
+    lines: Mapping[str, Line], *, x: str, y: str, ticks: Iterable[str] = ()
+) -> Any:
+    """Draw curves.
+
+    lines (Mapping[str, Line]): The curves, by their names.
+    x (str): What the horizontal axis is.
+    y (str): What the vertical axis is.
+    ticks (Iterable[str]): What stands at 0, 1 and so on, if it isn't numbers.
+    RETURNS (Figure): The figure.
+    """
+    figure = make_figure(7, 4)
+    axes = figure.subplots()
+    for number, (name, line) in enumerate(lines.items()):
+        axes.errorbar(
+            line.xs,
+            line.ys,
+            yerr=line.spreads,
+            label=name,
+            capsize=3,
+            markersize=4 if len(line.xs) < 50 else 0,
+            **get_style(number),
+        )
+    shown = list(ticks)
+    if shown:
+        axes.set_xticks(range(len(shown)), shown)
+    axes.set(xlabel=x, ylabel=y)
+    if lines:
+        axes.legend()
+    return figure

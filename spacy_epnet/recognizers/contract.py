@@ -7,7 +7,7 @@ that is done in `base.py`, once.
 
 from abc import abstractmethod
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from spacy.pipeline.trainable_pipe import TrainablePipe
 from spacy.tokens import Doc, Span
@@ -18,6 +18,13 @@ from .annotation import Prediction
 from .gold import Gold
 from .learning import Learning, Lesson
 from .settings import AdaptSettings, ComponentConfig, ComponentSettings
+
+
+class Centres(NamedTuple):
+    """Points that stand for types."""
+
+    names: list[str | None]  # a label, None, or empty if it stands for no type yet
+    points: Points
 
 
 class Contract(TrainablePipe):
@@ -124,6 +131,13 @@ class Contract(TrainablePipe):
     def loss_parts(self) -> dict[str, str]:
         """RETURNS (Dict[str, str]): Where `update` puts the parts of the loss."""
         return {}
+
+    def list_centres(self) -> Centres | None:
+        """RETURNS (Optional[Centres]): What stands for each type in the space of
+        `embed`: its prototype, or the mean of what is remembered of it. None if there
+        is nothing like that.
+        """
+        return None
 
     def on_labels(self) -> None:
         """Called when `labels` has changed, for what depends on it."""

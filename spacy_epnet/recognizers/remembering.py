@@ -3,6 +3,8 @@
 from typing import Any, ClassVar
 
 from .base import FewShotRecognizer
+from .contract import Centres
+from .means import get_means
 from .memory import Memory, get_memory, set_memory
 
 
@@ -39,6 +41,16 @@ class RememberingRecognizer(FewShotRecognizer):
     def is_ready(self) -> bool:
         """RETURNS (bool): Whether there is a memory."""
         return get_memory(self.model) is not None
+
+    def list_centres(self) -> Centres | None:
+        """Take the means of what is remembered. See the contract."""
+        vectors, columns = self.memory
+        # All kinds of None are None.
+        numbers = self.model.ops.xp.maximum(columns - self.none_columns + 1, 0)
+        names = [None, *self.labels]
+        known = sorted({*numbers.tolist()})
+        means: Any = get_means(vectors, numbers, len(names))
+        return Centres([names[i] for i in known], means[known])
 
     def on_labels(self) -> None:
         """Forget examples of types that are gone."""

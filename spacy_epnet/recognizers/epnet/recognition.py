@@ -6,10 +6,11 @@ from spacy.tokens import Doc
 
 from ...types import Points, Spans, TokenVectors
 from ..annotation import Prediction, deal_to_docs
+from ..contract import Centres
 from ..layout import find_docs, get_layout
 from ..spans import SpanRecognizer
 from .decoding import Winner, drop_overlaps, prefer_near
-from .head import measure_spans, project_spans
+from .head import get_prototypes, measure_spans, project_spans
 from .model import get_table_size
 from .prototypes import NONE_ROW, Generation, fit_generations, join, list_rows
 from .scopes import get_families, get_scopes
@@ -45,6 +46,15 @@ class PrototypeRecognizer(SpanRecognizer):
         """RETURNS (List[Rows]): The rows of each generation, None's first."""
         ops = self.model.ops
         return [list_rows(labels, ops=ops) for labels in self.generations]
+
+    def list_centres(self) -> Centres | None:
+        """Take the prototypes: None's, those of the labels, and the free ones. See the
+        contract.
+        """
+        points = get_prototypes(self.model.get_ref("head"))
+        rows = {NONE_ROW: None, **{row: n for n, row in self.prototypes.items()}}
+        free = [row for row in range(len(points)) if row not in rows]
+        return Centres([*rows.values(), *("" for _ in free)], points[[*rows, *free]])
 
     def on_labels(self) -> None:
         """Assign new labels a free prototype, and note who has had which."""

@@ -1,0 +1,127 @@
+from pathlib import Path
+from typing import Annotated, Any
+
+import srsly
+import typer
+from spacy.cli._util import import_code, setup_gpu
+from tqdm import tqdm
+from wasabi import msg
+
+from ..corpora.files import check_places, write_whole
+from ..corpora.sampling import Corpus
+from ..errors import CorpusError
+from ..pipelines import find_recognizer
+from ..sources.catalog import load_pipeline
+from ._app import epnet_cli
+from .options import CodeFile, ComponentName, GpuId, Source
+
+
+@epnet_cli.command("mistakes")
+def mistakes_cli(
+    model: Source,
+    corpus: Annotated[
+        Path, typer.Argument(help="Corpus with marked entities, such as test.spacy")
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="JSON file for all mistakes"),
+    ] = None,
+    count: Annotated[
+        int, typer.Option(help="How many of the most frequent to show", min=0)
+    ] = 10,
+    name: ComponentName = None,
+    code: CodeFile = None,
+    use_gpu: GpuId = -1,
+) -> None:
+    """
+    Tell what goes wrong: which entities are missed, invented, cut short, too long or
+    taken for another type, which types are taken for which, and whether it is long
+    entities, or texts that aren't in the support set.
+
+    Example: spacy epnet mistakes training/adapted test.spacy --output mistakes.json
+    """
+    import_code(code)
+    setup_gpu(use_gpu, silent=True)
+    try:
+        check_places([] if output is None else [output], [corpus])
+        nlp = load_pipeline(model)
+        analysis = analyze(nlp, corpus, name)
+        if output is not None:
+            with write_whole(output) as path:
+                srsly.write_json(path, analysis.to_dict())
+    except (ValueError, OSError, ImportError) as err:
+        msg.fail("Nothing was analyzed", str(err), exits=1)
+    show_analysis(analysis, count)
+    if output is not None:
+        msg.good("Wrote all mistakes", str(output))
+
+
+def analyze(nlp: Any, corpus: Path, name: str | None) -> Any:
+    """Recognise a corpus, and compare with what is marked.
+
+    nlp (Language): The pipeline.
+    corpus (Path): The corpus.
+    name (Optional[str]): The component, if there are several recognisers.
+    RETURNS (Analysis): What went wrong.
+    """
+    from ..adapting.support import make_bare_example
+    from ..evaluation.mistakes import Analysis, find_mistakes, list_known
+
+    _, pipe = find_recognizer(nlp, name)
+    known = Corpus(corpus, nlp.vocab)
+    if not known.totals:
+        raise CorpusError(corpus, "nothing is marked in it")
+    examples = [make_bare_example(nlp, doc) for doc in known.docs]
+    docs = nlp.pipe([eg.predicted for eg in examples])
+    bar = tqdm(docs, total=len(examples), desc="Recognizing", unit="doc", disable=None)
+    for eg, doc in zip(examples, bar, strict=True):
+        eg.predicted = doc
+    return Analysis(find_mistakes(examples), list_known(pipe.learned["support"]))
+
+
+def show_analysis(analysis: Any, count: int) -> None:
+    """Print the tables of an analysis."""
+    from ..evaluation.mistakes import KINDS
+
+    msg.divider("What became of the entities of each type")
+    rows = [(label, *kinds.values()) for label, kinds in analysis.count_kinds().items()]
+    aligns = ("l", *("r" for _ in KINDS))
+    msg.table(rows, header=("type", *KINDS), aligns=aligns, divider=True)
+    msg.divider("What is marked (rows), and what is recognized")
+    table = analysis.confuse()
+    rows = [(label, *others.values()) for label, others in table.items()]
+    aligns = ("l", *("r" for _ in table))
+    msg.table(rows, header=("", *table), aligns=aligns, divider=True)
+    msg.divider("Entities that are right, by their length in tokens")
+    widths = analysis.count_widths().items()
+    rows = [(width, show_share(counts)) for width, counts in widths]
+    msg.table(rows, header=("tokens", "right"), aligns=("l", "r"), divider=True)
+    msg.divider("The same, by whether their text is in the support set")
+    rows = [
+        (label, own["texts"], show_share(own["known"]), show_share(own["new"]))
+        for label, own in analysis.count_forms().items()
+    ]
+    header = ("type", "different texts", "in the support set", "new")
+    msg.table(rows, header=header, aligns=("l", "r", "r", "r"), divider=True)
+    msg.divider("The most frequent mistakes")
+    rows = [
+        (
+            found["times"],
+            found["kind"],
+            found["text"],
+            found["gold"] or "",
+            found["predicted"] or "",
+            found["predicted_text"] or "",
+        )
+        for found in analysis.list_common(count)
+    ]
+    header = ("times", "mistake", "text", "marked", "recognized", "as")
+    msg.table(rows, header=header, max_col=40, divider=True)
+
+
+def show_share(counts: dict[str, int]) -> str:
+    """Write how many of how many are right."""
+    if not counts["marked"]:
+        return ""
+    percent = 100 * counts["right"] / counts["marked"]
+    return f"{counts['right']} of {counts['marked']} ({percent:.0f} %)"

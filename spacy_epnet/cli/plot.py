@@ -1,0 +1,144 @@
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, TypeAlias
+
+import typer
+from spacy.cli._util import import_code, setup_gpu
+from wasabi import msg
+
+from ..corpora.files import check_places
+from ..corpora.sampling import Corpus
+from ..sources.catalog import load_pipeline
+from ._app import epnet_cli
+from .compare import read_name
+from .options import CodeFile, ComponentName, GpuId
+
+plot_cli = typer.Typer(
+    name="plot", help="Draw where types and entities are", no_args_is_help=True
+)
+epnet_cli.add_typer(plot_cli)
+
+Pipelines: TypeAlias = Annotated[
+    list[str],
+    typer.Argument(
+        help="NAME=PIPELINE for each panel, or PIPELINE alone: a folder, a package, or "
+        "a source that comes with spacy-epnet"
+    ),
+]
+Output: TypeAlias = Annotated[
+    Path, typer.Option("--output", "-o", help="File to draw, such as map.svg or .png")
+]
+
+
+@plot_cli.command("prototypes")
+def prototypes_cli(
+    models: Pipelines,
+    output: Output = Path("prototypes.svg"),
+    all_rows: Annotated[
+        bool,
+        typer.Option("--all/--types", help="Whether free prototypes are drawn, too"),
+    ] = False,
+    name: ComponentName = None,
+    code: CodeFile = None,
+    use_gpu: GpuId = -1,
+) -> None:
+    """
+    Draw how far the types of pipelines are from each other, as heat maps side by side.
+    What stands for a type is its prototype, or the mean of what is remembered of it.
+
+    Example: spacy epnet plot prototypes EP-Net=training/epnet CP-Net=training/cpnet
+    """
+    from ..evaluation.geometry import make_heat_map
+    from ..evaluation.plots import draw_heat_maps
+
+    def make(nlp: Any) -> Any:
+        return make_heat_map(nlp, name)
+
+    def draw_all(maps: Any) -> Any:
+        return draw_heat_maps(maps, with_free=all_rows)
+
+    prepare(code, use_gpu)
+    maps = draw(models, output, [], make, draw_all)
+    rows = [
+        (title, *("" if v is None else f"{v:.2f}" for v in heat.summarize().values()))
+        for title, heat in maps.items()
+    ]
+    msg.text("Mean squared distances:")
+    msg.table(
+        rows,
+        header=("pipeline", "all", "types", "None and types"),
+        aligns=("l", "r", "r", "r"),
+        divider=True,
+    )
+
+
+@plot_cli.command("spans")
+def spans_cli(
+    models: Pipelines,
+    corpus: Annotated[
+        Path, typer.Argument(help="Corpus with marked entities, such as test.spacy")
+    ],
+    output: Output = Path("spans.svg"),
+    per_type: Annotated[
+        int, typer.Option(help="The most entities of a type, chosen at random", min=1)
+    ] = 100,
+    seed: Annotated[int, typer.Option(help="Decides what is chosen", min=0)] = 0,
+    name: ComponentName = None,
+    code: CodeFile = None,
+    use_gpu: GpuId = -1,
+) -> None:
+    """
+    Draw where the entities of a corpus are, by t-SNE, and what stands for their types
+    as a star. It takes a while for large corpora.
+
+    Example: spacy epnet plot spans training/adapted test.spacy --output spans.png
+    """
+    from ..evaluation.geometry import make_span_map
+    from ..evaluation.plots import draw_span_maps
+
+    def make(nlp: Any) -> Any:
+        docs = Corpus(corpus, nlp.vocab).docs
+        return make_span_map(nlp, docs, name, per_type=per_type, seed=seed)
+
+    prepare(code, use_gpu)
+    maps = draw(models, output, [corpus], make, draw_span_maps)
+    for title, found in maps.items():
+        msg.text(f"{title}: {len(found.labels)} entities of {len(found.centres)} types")
+
+
+def prepare(code: Path | None, use_gpu: int) -> None:
+    """Import code of the user's, and choose the device."""
+    import_code(code)
+    setup_gpu(use_gpu, silent=True)
+
+
+def draw(
+    models: list[str],
+    output: Path,
+    inputs: list[Path],
+    make: Callable[[Any], Any],
+    draw_maps: Callable[[dict[str, Any]], Any],
+) -> dict[str, Any]:
+    """Make something of each pipeline, and draw it.
+
+    models (List[str]): NAME=PIPELINE of each.
+    output (Path): The file.
+    inputs (List[Path]): What is read besides.
+    make (Callable[[Language], Any]): What is made of a pipeline.
+    draw_maps (Callable[[Dict[str, Any]], Figure]): Draws all of it.
+    RETURNS (Dict[str, Any]): What was made, by name.
+    """
+    from ..evaluation.plots import check_suffix, make_figure, save
+
+    try:
+        check_suffix(output)
+        make_figure(1, 1)  # so that an extra that is missing is missed at once
+        named = {title: str(place) for title, place in map(read_name, models)}
+        places = [Path(place) for place in named.values()]
+        check_places([output], [p for p in [*inputs, *places] if p.exists()])
+        maps = {title: make(load_pipeline(place)) for title, place in named.items()}
+        save(draw_maps(maps), output)
+    except (ValueError, OSError, ImportError) as err:
+        msg.fail("Nothing was drawn", str(err), exits=1)
+    msg.good("Drew the plot", str(output))
+    return maps

@@ -1,0 +1,158 @@
+"""Where types and spans are in the space in which they are compared."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy
+from spacy.language import Language
+from spacy.tokens import Doc
+from spacy.util import minibatch
+
+from ..adapting.support import make_bare_example
+from ..errors import Errors
+from ..pipelines import encode_docs, find_recognizer
+from ..recognizers.gold import read_gold
+from ..recognizers.means import get_square_distances
+
+NONE = "None"
+BATCH_SIZE = 64
+
+
+class HeatMap(NamedTuple):
+    """Squared distances between what stands for types."""
+
+    names: list[str]  # empty for what stands for no type
+    distances: Any  # (n, n)
+
+    @property
+    def n_types(self) -> int:
+        """RETURNS (int): How many stand for a type, None too. They come first."""
+        return sum(bool(name) for name in self.names)
+
+    def summarize(self) -> dict[str, float | None]:
+        """RETURNS (Dict[str, Optional[float]]): Means over pairs: of all, of types, and
+        of None with the others. What there are no pairs of is None.
+        """
+        n, is_none = self.n_types, [name == NONE for name in self.names]
+        pairs = numpy.triu(numpy.ones_like(self.distances, dtype=bool), k=1)
+        typed = pairs & (numpy.arange(len(self.names)) < n)
+        with_none = typed & (numpy.outer(is_none, [True] * len(is_none)))
+        others = typed & ~with_none
+        chosen = {"all": pairs, "types": others, "None and types": with_none}
+        return {
+            name: float(self.distances[mask].mean()) if mask.any() else None
+            for name, mask in chosen.items()
+        }
+
+
+class SpanMap(NamedTuple):
+    """Points on a plane: spans of entities, and what stands for their types."""
+
+    labels: list[str]  # of each span
+    spans: Any  # (n, 2)
+    centre_names: list[str]
+    centres: Any  # (m, 2)
+
+
+def make_heat_map(nlp: Language, name: str | None = None) -> HeatMap:
+    """Measure how far types are from each other.
+
+    nlp (Language): The pipeline.
+    name (Optional[str]): The component, if it has several recognisers.
+    RETURNS (HeatMap): The distances.
+    """
+    names, points = list_centres(nlp, name)
+    return HeatMap(names, numpy.asarray(get_square_distances(points, points)))
+
+
+def list_centres(nlp: Language, name: str | None) -> tuple[list[str], Any]:
+    """The names and points of what stands for types, None's first."""
+    name, pipe = find_recognizer(nlp, name)
+    centres = pipe.list_centres()
+    if centres is None or not len(centres.points):
+        raise ValueError(Errors.EP054.format(name=name))
+    names = [NONE if label is None else label for label in centres.names]
+    return names, pipe.model.ops.to_numpy(centres.points).astype("float64")
+
+
+def embed_entities(
+    nlp: Language, docs: Iterable[Doc], name: str | None = None
+) -> tuple[list[str], Any]:
+    """Find where entities are.
+
+    nlp (Language): The pipeline.
+    docs (Iterable[Doc]): Docs whose entities are marked.
+    name (Optional[str]): The component, if the pipeline has several recognisers.
+    RETURNS (Tuple[List[str], numpy.ndarray]): Their types and points.
+    """
+    name, pipe = find_recognizer(nlp, name)
+    ops = pipe.model.ops
+    labels: list[str] = []
+    parts = []
+    examples = (make_bare_example(nlp, doc) for doc in docs)
+    for batch in minibatch(examples, BATCH_SIZE):
+        predicted = [eg.predicted for eg in batch]
+        tokens = encode_docs(nlp, name, predicted)
+        spans, offset = [], 0
+        for eg in batch:
+            for ent in read_gold(eg).ents:
+                spans.append((offset + ent.start, len(ent)))
+                labels.append(ent.label_)
+            offset += len(eg.predicted)
+        if spans:
+            points = pipe.embed(predicted, tokens, ops.asarray2i(spans))
+            parts.append(ops.to_numpy(points))
+    if not parts:
+        raise ValueError(Errors.EP055)
+    return labels, numpy.concatenate(parts).astype("float64")
+
+
+def make_span_map(
+    nlp: Language,
+    docs: Iterable[Doc],
+    name: str | None = None,
+    *,
+    per_type: int = 100,
+    seed: int = 0,
+) -> SpanMap:
+    """Lay entities and what stands for their types out on a plane, by t-SNE.
+
+    nlp (Language): The pipeline.
+    docs (Iterable[Doc]): Docs whose entities are marked.
+    name (Optional[str]): The component, if the pipeline has several recognisers.
+    per_type (int): The most entities of a type, chosen at random.
+    seed (int): Decides what is chosen and how it is laid out.
+    RETURNS (SpanMap): The points.
+    """
+    try:
+        from sklearn.manifold import TSNE
+    except ImportError:
+        raise ValueError(Errors.EP051) from None
+    labels, points = embed_entities(nlp, docs, name)
+    chosen = choose_evenly(labels, per_type, seed)
+    labels, points = [labels[i] for i in chosen], points[chosen]
+    names, centres = list_centres(nlp, name)
+    shown = [i for i, label in enumerate(names) if label in {*labels}]
+    together = numpy.concatenate([points, centres[shown]])
+    if len(together) < 3:
+        raise ValueError(Errors.EP055)
+    perplexity = min(30.0, (len(together) - 1) / 3)
+    plane = TSNE(perplexity=perplexity, random_state=seed, init="pca").fit_transform(
+        together
+    )
+    n = len(labels)
+    return SpanMap(labels, plane[:n], [names[i] for i in shown], plane[n:])
+
+
+def choose_evenly(labels: list[str], per_type: int, seed: int) -> list[int]:
+    """Choose places of at most so many of each label, in order."""
+    places: dict[str, list[int]] = defaultdict(list)
+    for i, label in enumerate(labels):
+        places[label].append(i)
+    rng = numpy.random.default_rng(seed)
+    kept = [
+        rng.choice(own, min(per_type, len(own)), replace=False)
+        for _, own in sorted(places.items())
+    ]
+    return sorted(int(i) for i in numpy.concatenate(kept))

@@ -1,0 +1,258 @@
+"""What went wrong: entities missed, invented, cut, or taken for other types."""
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from spacy.tokens import Span
+from spacy.training import Example
+
+Kind: TypeAlias = Literal[
+    "right",
+    "mistyped",
+    "cut short",
+    "too long",
+    "shifted",
+    "mistyped and misplaced",
+    "missed",
+    "invented",
+]
+KINDS: tuple[Kind, ...] = Kind.__args__  # type: ignore[attr-defined]
+NOTHING = "nothing"
+# Longer entities are counted together.
+LONGEST = 6
+
+
+class Mark(NamedTuple):
+    """An entity, by characters."""
+
+    start: int
+    end: int
+    label: str
+
+    def get_overlap(self, other: "Mark") -> int:
+        """How many characters two have in common."""
+        return max(0, min(self.end, other.end) - max(self.start, other.start))
+
+
+class Finding(NamedTuple):
+    """What became of an entity, or what is no entity and was taken for one."""
+
+    kind: Kind
+    example: int  # its place in the corpus
+    text: str
+    width: int  # in tokens
+    gold: str | None
+    predicted: str | None
+    predicted_text: str | None
+
+
+def find_mistakes(examples: Iterable[Example]) -> list[Finding]:
+    """Compare what is recognised with what is marked.
+
+    examples (Iterable[Example]): Marked docs, with predictions.
+    RETURNS (List[Finding]): One for each entity that is marked, right ones too, and
+        for each that is invented.
+    """
+    return [
+        finding
+        for i, eg in enumerate(examples)
+        for finding in compare(i, list(eg.reference.ents), list(eg.predicted.ents))
+    ]
+
+
+def compare(place: int, gold: list[Span], predicted: list[Span]) -> list[Finding]:
+    """Find what became of the entities of a doc.
+
+    place (int): The place of the doc in the corpus.
+    gold (List[Span]): What is marked.
+    predicted (List[Span]): What is recognised.
+    RETURNS (List[Finding]): The findings, in the order of the text.
+    """
+    pairs = match([to_mark(ent) for ent in gold], [to_mark(ent) for ent in predicted])
+    findings = []
+    for i, ent in enumerate(gold):
+        other = predicted[pairs[i]] if i in pairs else None
+        kind = judge(to_mark(ent), None if other is None else to_mark(other))
+        findings.append((ent.start_char, kind, ent, ent.label_, other))
+    for j in {*range(len(predicted))} - {*pairs.values()}:
+        ent = predicted[j]
+        findings.append((ent.start_char, "invented", ent, None, ent))
+    return [
+        Finding(
+            kind,
+            place,
+            ent.text,
+            len(ent),
+            label,
+            other and other.label_,
+            other and other.text,
+        )
+        for _, kind, ent, label, other in sorted(findings, key=lambda f: (f[0], f[1]))
+    ]
+
+
+def to_mark(ent: Span) -> Mark:
+    """An entity by characters."""
+    return Mark(ent.start_char, ent.end_char, ent.label_)
+
+
+def match(gold: list[Mark], predicted: list[Mark]) -> dict[int, int]:
+    """Find which prediction is meant for which entity: one that is the same, or else
+    the one that has most in common with it, of the same type if possible. Each is used
+    once.
+
+    gold (List[Mark]): What is marked.
+    predicted (List[Mark]): What is recognised.
+    RETURNS (Dict[int, int]): The place of the prediction for places of entities.
+    """
+    candidates = [
+        (a == b, a[:2] == b[:2], a.get_overlap(b), a.label == b.label, -i, -j)
+        for i, a in enumerate(gold)
+        for j, b in enumerate(predicted)
+        if a.get_overlap(b)
+    ]
+    pairs: dict[int, int] = {}
+    for *_, i, j in sorted(candidates, reverse=True):
+        if -i not in pairs and -j not in pairs.values():
+            pairs[-i] = -j
+    return pairs
+
+
+def judge(gold: Mark, predicted: Mark | None) -> Kind:
+    """Say what is wrong with a prediction."""
+    if predicted is None:
+        return "missed"
+    if gold[:2] == predicted[:2]:
+        return "right" if gold.label == predicted.label else "mistyped"
+    if gold.label != predicted.label:
+        return "mistyped and misplaced"
+    if gold.start <= predicted.start and predicted.end <= gold.end:
+        return "cut short"
+    if predicted.start <= gold.start and gold.end <= predicted.end:
+        return "too long"
+    return "shifted"
+
+
+@dataclass
+class Analysis:
+    """What is to be told of mistakes.
+
+    findings (List[Finding]): The findings.
+    known (Collection[str]): Entities of the support set, in lower case.
+    """
+
+    findings: list[Finding]
+    known: Collection[str] = field(default_factory=frozenset)
+
+    @property
+    def labels(self) -> list[str]:
+        """RETURNS (List[str]): All types that are marked or recognised."""
+        both = {label for f in self.findings for label in (f.gold, f.predicted)}
+        return sorted(label for label in both if label is not None)
+
+    def count_kinds(self) -> dict[str, dict[Kind, int]]:
+        """RETURNS (Dict[str, Dict[Kind, int]]): How often each thing happened, by type:
+        the marked one, or that of what is invented.
+        """
+        counts: dict[str, Counter[Kind]] = defaultdict(Counter)
+        for finding in self.findings:
+            counts[finding.gold or finding.predicted or ""][finding.kind] += 1
+        return {label: {k: counts[label][k] for k in KINDS} for label in sorted(counts)}
+
+    def confuse(self) -> dict[str, dict[str, int]]:
+        """RETURNS (Dict[str, Dict[str, int]]): For each type that is marked, and for
+        nothing, how often it was taken for which, wherever its edges were seen.
+        """
+        names = [*self.labels, NOTHING]
+        table = {row: dict.fromkeys(names, 0) for row in names}
+        for f in self.findings:
+            table[f.gold or NOTHING][f.predicted or NOTHING] += 1
+        return table
+
+    def count_widths(self) -> dict[str, dict[str, int]]:
+        """RETURNS (Dict[str, Dict[str, int]]): How many entities of each length, in
+        tokens, are marked, and how many are right.
+        """
+        counts: dict[int, Counter[str]] = defaultdict(Counter)
+        for f in self.findings:
+            if f.gold is not None:
+                counts[min(f.width, LONGEST)].update(tally(f))
+        return {
+            f"{width}{'+' if width == LONGEST else ''}": share(counts[width])
+            for width in sorted(counts)
+        }
+
+    def count_forms(self) -> dict[str, dict[str, Any]]:
+        """RETURNS (Dict[str, Dict[str, Any]]): For each type how many different texts
+        its entities have, and how many of them are right, of texts that are in the
+        support set and of others.
+        """
+        forms: dict[str, set[str]] = defaultdict(set)
+        counts: dict[tuple[str, bool], Counter[str]] = defaultdict(Counter)
+        for f in self.findings:
+            if f.gold is not None:
+                form = f.text.lower()
+                forms[f.gold].add(form)
+                counts[f.gold, form in self.known].update(tally(f))
+        return {
+            label: {
+                "texts": len(own),
+                "known": share(counts[label, True]),
+                "new": share(counts[label, False]),
+            }
+            for label, own in sorted(forms.items())
+        }
+
+    def list_common(self, count: int = 10) -> list[dict[str, Any]]:
+        """RETURNS (List[Dict[str, Any]]): The mistakes that are made most often, the
+        same ones in the same text together.
+        """
+        seen = Counter(
+            (f.kind, f.text.lower(), f.gold, f.predicted, f.predicted_text)
+            for f in self.findings
+            if f.kind != "right"
+        )
+        keys = ("kind", "text", "gold", "predicted", "predicted_text")
+        return [
+            {**dict(zip(keys, mistake, strict=True)), "times": times}
+            for mistake, times in seen.most_common(count)
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """RETURNS (Dict[str, Any]): All of it, for JSON."""
+        return {
+            "kinds": self.count_kinds(),
+            "confusion": self.confuse(),
+            "widths": self.count_widths(),
+            "forms": self.count_forms(),
+            "common": self.list_common(),
+            "findings": [f._asdict() for f in self.findings if f.kind != "right"],
+        }
+
+
+def tally(finding: Finding) -> dict[str, int]:
+    """One entity, and whether it is right."""
+    return {"marked": 1, "right": int(finding.kind == "right")}
+
+
+def share(counts: Counter[str]) -> dict[str, int]:
+    """How many are marked, and how many are right."""
+    return {"marked": counts["marked"], "right": counts["right"]}
+
+
+def list_known(support: Iterable[dict[str, Any]]) -> set[str]:
+    """List the entities that a recogniser remembers, in lower case.
+
+    support (Iterable[Dict[str, Any]]): Its support set, as it is kept.
+    RETURNS (Set[str]): Their texts.
+    """
+    known = set()
+    for example in support:
+        for start, end, _ in example["ents"]:
+            words = example["words"][start:end]
+            spaces = example["spaces"][start:end]
+            parts = (w + " " * bool(s) for w, s in zip(words, spaces, strict=True))
+            known.add("".join(parts).strip().lower())
+    return known

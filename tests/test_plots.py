@@ -1,0 +1,141 @@
+"""The numbers behind the plots, and that they are drawn."""
+
+import sys
+
+import numpy
+import pytest
+from spacy.tokens import DocBin
+from typer.testing import CliRunner
+
+from spacy_epnet import adapt
+from spacy_epnet.cli import epnet_cli
+from spacy_epnet.evaluation.geometry import (
+    HeatMap,
+    choose_evenly,
+    embed_entities,
+    list_centres,
+    make_heat_map,
+    make_span_map,
+)
+from spacy_epnet.evaluation.plots import (
+    COLOURS,
+    Line,
+    draw_confusion,
+    draw_heat_maps,
+    draw_lines,
+    get_style,
+    save,
+)
+from spacy_epnet.recognizers.epnet.head import get_prototypes
+from spacy_epnet.recognizers.epnet.prototypes import get_dispersion
+
+
+def test_distances_are_those_of_the_prototypes(trained):
+    pipe = trained.get_pipe("epnet_ner")
+    prototypes = get_prototypes(pipe.model.get_ref("head"))
+    heat = make_heat_map(trained)
+    assert heat.names[:3] == ["None", *pipe.labels]
+    assert heat.n_types == 3
+    assert len(heat.names) == len(prototypes) == 8
+    rows = [0, *pipe.prototypes.values()]
+    for i, row in enumerate(rows):
+        for j, other in enumerate(rows):
+            slow = float(((prototypes[row] - prototypes[other]) ** 2).sum())
+            assert heat.distances[i, j] == pytest.approx(slow, abs=1e-5)
+    summary = heat.summarize()
+    # The paper's mean is over ordered pairs, a prototype and itself too.
+    share = (len(prototypes) - 1) / len(prototypes)
+    assert summary["all"] * share == pytest.approx(get_dispersion(prototypes), rel=1e-4)
+    none_to_types = (heat.distances[0, 1] + heat.distances[0, 2]) / 2
+    assert summary["None and types"] == pytest.approx(none_to_types)
+    assert summary["types"] == pytest.approx(heat.distances[1, 2])
+
+
+def test_what_there_are_no_pairs_of_has_no_mean():
+    heat = HeatMap(["None", "A"], numpy.array([[0.0, 4.0], [4.0, 0.0]]))
+    assert heat.summarize() == {"all": 4.0, "types": None, "None and types": 4.0}
+
+
+def test_entities_are_where_the_recogniser_sees_them(trained, references):
+    labels, points = embed_entities(trained, references)
+    ents = [ent.label_ for doc in references for ent in doc.ents]
+    assert labels == ents
+    names, centres = list_centres(trained, None)
+    # The pipeline knows these by heart: each is nearest to what stands for its type.
+    right = [
+        names[((centres[:3] - point) ** 2).sum(axis=1).argmin()] == label
+        for label, point in zip(labels, points, strict=True)
+    ]
+    assert sum(right) > 0.9 * len(right)
+
+
+def test_spans_are_laid_out_with_their_types(trained, references):
+    found = make_span_map(trained, references, per_type=6)
+    assert sorted(found.labels) == ["PERSON"] * 6 + ["PLACE"] * 6
+    assert found.spans.shape == (12, 2)
+    assert found.centre_names == ["PERSON", "PLACE"]
+    assert found.centres.shape == (2, 2)
+    again = make_span_map(trained, references, per_type=6)
+    assert numpy.allclose(found.spans, again.spans)
+    assert choose_evenly(["a", "b", "a", "a"], 2, 0)[-1] <= 3
+
+
+def test_many_types_can_be_told_apart():
+    styles = {tuple(get_style(number).items()) for number in range(40)}
+    assert len(styles) == 40
+    assert len({*COLOURS}) == len(COLOURS)
+
+
+def invoke(*args):
+    return CliRunner().invoke(epnet_cli, ["plot", *map(str, args)])
+
+
+@pytest.fixture
+def folder(tmp_path, trained, references):
+    trained.to_disk(tmp_path / "source")
+    adapted = adapt(trained, references[:4], max_steps=2).nlp
+    adapted.to_disk(tmp_path / "adapted")
+    DocBin(docs=references).to_disk(tmp_path / "test.spacy")
+    return tmp_path
+
+
+def test_commands_draw(folder):
+    plot = folder / "heat.svg"
+    result = invoke(
+        "prototypes", f"A={folder / 'source'}", folder / "adapted", "--output", plot
+    )
+    assert result.exit_code == 0, result.output
+    assert "</svg>" in plot.read_text(encoding="utf8")
+    assert "None and types" in result.output
+    assert "adapted" in result.output
+    plot = folder / "spans.png"
+    result = invoke("spans", folder / "source", folder / "test.spacy", "--output", plot)
+    assert result.exit_code == 0, result.output
+    assert plot.read_bytes().startswith(b"\x89PNG")
+
+
+def test_what_cannot_be_drawn_is_refused(folder, monkeypatch):
+    result = invoke("prototypes", folder / "source", "--output", folder / "map.txt")
+    assert result.exit_code == 1
+    assert "EP056" in result.output
+    result = invoke("spans", folder / "source", folder / "none.spacy")
+    assert result.exit_code == 1
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    result = invoke("prototypes", folder / "source", "--output", folder / "map.svg")
+    assert result.exit_code == 1
+    assert "spacy-epnet[viz]" in result.output
+    assert not (folder / "map.svg").exists()
+
+
+def test_every_axis_is_named(tmp_path):
+    heat = HeatMap(["None", "A"], numpy.array([[0.0, 4.0], [4.0, 0.0]]))
+    figures = [
+        draw_heat_maps({"one": heat}),
+        draw_confusion({"A": {"A": 1, "B": 0}, "B": {"A": 2, "B": 3}}),
+        draw_lines({"1-shot": Line([1, 2], [30, 40], [1, 2])}, x="tau", y="F1"),
+    ]
+    for figure in figures:
+        axes = figure.axes[0]
+        assert axes.get_xlabel()
+        assert axes.get_ylabel()
+        save(figure, tmp_path / "plot.png")
