@@ -202,6 +202,16 @@ class Errors(metaclass=ErrorsWithCodes):
         "Can't draw '{path}': the name of a plot ends in one of {known}, which says "
         "what kind of file it is."
     )
+    EP057 = "There is nothing to vary. Give --set, such as --set adapt.lr=1e-4,5e-4."
+    EP058 = (
+        "There is nothing to measure on. Give DEV and TEST of a target, or --held-out "
+        "a corpus of types that the source hasn't seen."
+    )
+    EP059 = (
+        "The types of '{path}' aren't held out, because the source was trained on "
+        "them: {labels}. Give a corpus of other types, or leave these out with "
+        "--drop-types of spacy epnet convert."
+    )
 
 
 class CorpusError(ValueError):

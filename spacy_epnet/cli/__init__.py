@@ -17,6 +17,7 @@ from .plot import plot_cli
 from .recognize import recognize_cli
 from .sample import sample_cli
 from .source import source_cli
+from .sweep import sweep_cli
 from .train import train_cli
 
 app.add_typer(epnet_cli)
@@ -37,5 +38,6 @@ __all__ = [
     "recognize_cli",
     "sample_cli",
     "source_cli",
+    "sweep_cli",
     "train_cli",
 ]

@@ -1,0 +1,147 @@
+"""Sweeps over settings, and what a value may be chosen on."""
+
+import pytest
+import srsly
+from spacy.tokens import DocBin
+from typer.testing import CliRunner
+
+from spacy_epnet.cli import epnet_cli
+from spacy_epnet.evaluation.results import Results
+from spacy_epnet.evaluation.sweep import (
+    list_profiles,
+    make_table,
+    read_setting,
+    summarize,
+)
+
+QUICK = ["--adapt.max_steps", "2", "--adapt.average", "0", "--supports", "1"]
+
+
+def test_values_are_read_as_in_a_config():
+    assert read_setting("adapt.lr=1e-4, 0.5").values == [1e-4, 0.5]
+    assert read_setting("adapt.tau=null,2").values == [None, 2]
+    assert read_setting("adapt.dispersion_loss=true,false").values == [True, False]
+    name, values = read_setting("adapt.distance=means,divergence")
+    assert (name, values) == ("distance", ["means", "divergence"])
+
+
+@pytest.mark.parametrize("text", ["lr=1", "adapt.lr", "adapt.lr=", "adapt.lr=1,,2"])
+def test_what_cannot_be_read_is_refused(text):
+    with pytest.raises(ValueError, match=r"EP009.*adapt.lr=1e-4,5e-4"):
+        read_setting(text)
+
+
+def test_all_combinations_are_tried():
+    settings = [read_setting("adapt.lr=1,2"), read_setting("adapt.a.b=3,4")]
+    profiles = list_profiles(settings, "paper", {"seed": 7})
+    assert list(profiles) == [
+        "lr=1, a.b=3",
+        "lr=1, a.b=4",
+        "lr=2, a.b=3",
+        "lr=2, a.b=4",
+    ]
+    assert profiles["lr=2, a.b=3"] == ("paper", {"seed": 7, "lr": 2, "a": {"b": 3}})
+
+
+def make_results(scores):
+    """Results of two values on two targets."""
+    header = {"profiles": {"lr=1": {}, "lr=2": {}}, "shots": [1, 5]}
+    results = Results(None, header)
+    for (profile, shots, target, support), f in scores.items():
+        results.runs[f"{profile}/{shots}/{target}/{support}"] = {
+            "profile": profile,
+            "shots": shots,
+            "target": target,
+            "support": support,
+            **({"failed": "why"} if f is None else {"f": f}),
+        }
+    return results
+
+
+def test_the_best_is_that_of_the_mean_over_targets_and_support_sets():
+    scores = {
+        ("lr=1", 1, "a", 0): 10.0,
+        ("lr=1", 1, "b", 0): 30.0,
+        ("lr=2", 1, "a", 0): 40.0,
+        ("lr=2", 1, "b", 0): 10.0,
+        ("lr=1", 5, "a", 0): 60.0,
+        ("lr=1", 5, "b", 0): 40.0,
+        ("lr=2", 5, "a", 0): 40.0,
+        ("lr=2", 5, "b", 0): 30.0,
+        # This one isn't there on both targets, and doesn't count.
+        ("lr=2", 5, "a", 1): 99.0,
+        ("lr=2", 5, "b", 1): None,
+    }
+    outcome = summarize(make_results(scores), ["a", "b"])
+    assert outcome.averages["lr=1", 1] == [20.0]
+    assert outcome.averages["lr=2", 5] == [35.0]
+    assert outcome.choose() == {1: "lr=2", 5: "lr=1"}
+    line = outcome.get_lines()["5-shot"]
+    assert (line.xs, line.ys) == ([0, 1], [50.0, 35.0])
+    header, rows = make_table(outcome)
+    assert header == ["setting", "1-shot", "5-shot"]
+    assert rows[0] == ["lr=1", "20.0 ± 0.0", "50.0 ± 0.0"]
+
+
+@pytest.fixture
+def folder(tmp_path, trained, references):
+    trained.to_disk(tmp_path / "source")
+    DocBin(docs=references[:10]).to_disk(tmp_path / "dev.spacy")
+    DocBin(docs=references[10:]).to_disk(tmp_path / "test.spacy")
+    renamed = [doc.copy() for doc in references]
+    for doc in renamed:
+        doc.set_ents(
+            [
+                doc[e.start : e.end].char_span(0, len(e.text), label=f"NEW_{e.label_}")
+                for e in doc.ents
+            ]
+        )
+    DocBin(docs=renamed).to_disk(tmp_path / "other.spacy")
+    return tmp_path
+
+
+def invoke(*args):
+    return CliRunner().invoke(epnet_cli, ["sweep", *map(str, args)])
+
+
+def test_nothing_is_chosen_on_the_test_set(folder):
+    target = [folder / "dev.spacy", folder / "test.spacy"]
+    args = [folder / "source", *target, "--set", "adapt.tau=1,2", "--shots", 1, *QUICK]
+    output, plot = folder / "sweep.json", folder / "sweep.svg"
+    result = invoke(*args, "--output", output, "--plot", plot)
+    assert result.exit_code == 0, result.output
+    assert "No value is chosen" in result.output
+    assert "Best" not in result.output
+    assert "</svg>" in plot.read_text(encoding="utf8")
+    profiles = srsly.read_json(output)["benchmark"]["profiles"]
+    assert [profiles[p]["one_shot"]["tau"] for p in ("tau=1", "tau=2")] == [1, 2]
+    # What is done isn't done again.
+    before = output.read_bytes()
+    result = invoke(*args, "--output", output, "--choose-on-query")
+    assert result.exit_code == 0, result.output
+    assert output.read_bytes() == before
+    assert "Best on the targets, 1-shot: tau=" in result.output
+    assert "no result" in result.output
+
+
+def test_a_value_is_chosen_on_types_that_are_held_out(folder):
+    args = ["--set", "adapt.lr=0.0001,0.01", "--shots", 1, *QUICK]
+    result = invoke(folder / "source", "--held-out", folder / "other.spacy", *args)
+    assert result.exit_code == 0, result.output
+    assert "Best on the held-out types, 1-shot: lr=" in result.output
+    result = invoke(folder / "source", "--held-out", folder / "dev.spacy", *args)
+    assert result.exit_code == 1
+    assert "EP059" in result.output
+    assert "PERSON, PLACE" in result.output
+
+
+def test_mistakes_are_explained(folder):
+    result = invoke(folder / "source", folder / "dev.spacy", folder / "test.spacy")
+    assert result.exit_code == 1
+    assert "EP057" in result.output
+    result = invoke(folder / "source", "--set", "adapt.tau=1")
+    assert "EP058" in result.output
+    target = [folder / "dev.spacy", folder / "test.spacy"]
+    result = invoke(folder / "source", *target, "--set", "adapt.temperature=1")
+    assert result.exit_code == 1
+    assert "temperature" in result.output
