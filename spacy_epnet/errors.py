@@ -212,6 +212,10 @@ class Errors(metaclass=ErrorsWithCodes):
         "them: {labels}. Give a corpus of other types, or leave these out with "
         "--drop-types of spacy epnet convert."
     )
+    EP060 = (
+        "Can't report on '{path}': {reason}. Give the folder of a run, such as "
+        "training/demo after: python -m spacy project run all"
+    )
 
 
 class CorpusError(ValueError):

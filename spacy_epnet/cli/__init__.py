@@ -15,6 +15,7 @@ from .mistakes import mistakes_cli
 from .pack import pack_cli
 from .plot import plot_cli
 from .recognize import recognize_cli
+from .report import report_cli
 from .sample import sample_cli
 from .source import source_cli
 from .sweep import sweep_cli
@@ -36,6 +37,7 @@ __all__ = [
     "pack_cli",
     "plot_cli",
     "recognize_cli",
+    "report_cli",
     "sample_cli",
     "source_cli",
     "sweep_cli",

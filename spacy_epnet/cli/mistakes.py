@@ -64,18 +64,20 @@ def analyze(nlp: Any, corpus: Path, name: str | None) -> Any:
     name (Optional[str]): The component, if there are several recognisers.
     RETURNS (Analysis): What went wrong.
     """
-    from ..adapting.support import make_bare_example
-    from ..evaluation.mistakes import Analysis, find_mistakes, list_known
+    from ..evaluation.mistakes import (
+        Analysis,
+        find_mistakes,
+        list_known,
+        recognize_marked,
+    )
 
     _, pipe = find_recognizer(nlp, name)
     known = Corpus(corpus, nlp.vocab)
     if not known.totals:
         raise CorpusError(corpus, "nothing is marked in it")
-    examples = [make_bare_example(nlp, doc) for doc in known.docs]
-    docs = nlp.pipe([eg.predicted for eg in examples])
-    bar = tqdm(docs, total=len(examples), desc="Recognizing", unit="doc", disable=None)
-    for eg, doc in zip(examples, bar, strict=True):
-        eg.predicted = doc
+    total = len(known.docs)
+    with tqdm(total=total, desc="Recognizing", unit="doc", disable=None) as bar:
+        examples = recognize_marked(nlp, known.docs, bar.update)
     return Analysis(find_mistakes(examples), list_known(pipe.learned["support"]))
 
 

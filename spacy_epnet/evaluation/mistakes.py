@@ -1,12 +1,15 @@
 """What went wrong: entities missed, invented, cut, or taken for other types."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from spacy.tokens import Span
+from spacy.language import Language
+from spacy.tokens import Doc, Span
 from spacy.training import Example
+
+from ..adapting.support import make_bare_example
 
 Kind: TypeAlias = Literal[
     "right",
@@ -46,6 +49,24 @@ class Finding(NamedTuple):
     gold: str | None
     predicted: str | None
     predicted_text: str | None
+
+
+def recognize_marked(
+    nlp: Language, docs: Iterable[Doc], on_doc: Callable[[], object] = lambda: None
+) -> list[Example]:
+    """Let a pipeline recognise marked docs.
+
+    nlp (Language): The pipeline.
+    docs (Iterable[Doc]): The docs.
+    on_doc (Callable[[], object]): Called after each.
+    RETURNS (List[Example]): What is marked, with what is recognised.
+    """
+    examples = [make_bare_example(nlp, doc) for doc in docs]
+    recognized = nlp.pipe([eg.predicted for eg in examples])
+    for eg, doc in zip(examples, recognized, strict=True):
+        eg.predicted = doc
+        on_doc()
+    return examples
 
 
 def find_mistakes(examples: Iterable[Example]) -> list[Finding]:

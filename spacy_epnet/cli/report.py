@@ -1,0 +1,57 @@
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from spacy.cli._util import import_code, setup_gpu
+from wasabi import msg
+
+from ..corpora.files import check_places, write_whole
+from ..sources.catalog import load_pipeline
+from ._app import epnet_cli
+from .options import CodeFile, GpuId
+
+
+@epnet_cli.command("report")
+def report_cli(
+    run_dir: Annotated[
+        Path,
+        typer.Argument(
+            help="Folder of a run: pipelines, and what adapt --report, benchmark and "
+            "episodes have written"
+        ),
+    ],
+    test: Annotated[
+        Path | None,
+        typer.Option(help="Corpus to show what the pipeline gets wrong on"),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Page to write. By default in RUN_DIR"),
+    ] = None,
+    code: CodeFile = None,
+    use_gpu: GpuId = -1,
+) -> None:
+    """
+    Write one page about a run, which opens without a network: F1, settings, learning
+    curves, how far types are from each other, where entities are, what is mistaken for
+    what, and the worst sentences. What there is nothing of is left out.
+
+    Example: spacy epnet report training/demo --test corpus/demo/test.spacy
+    """
+    from ..evaluation.plots import make_figure
+    from ..evaluation.report import read_folder, write_report
+
+    import_code(code)
+    setup_gpu(use_gpu, silent=True)
+    page = output or run_dir / "report.html"
+    try:
+        make_figure(1, 1)  # so that an extra that is missing is missed at once
+        check_places([page], [] if test is None else [test])
+        run = read_folder(run_dir)
+        nlp = None if run.pipeline is None else load_pipeline(str(run.pipeline))
+        text = write_report(run, nlp, test, on_part=lambda part: msg.text(f"{part}…"))
+        with write_whole(page) as path:
+            path.write_text(text, encoding="utf8")
+    except (ValueError, OSError, ImportError) as err:
+        msg.fail("There is no report", str(err), exits=1)
+    msg.good("Wrote the report", str(page))

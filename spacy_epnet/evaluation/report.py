@@ -1,0 +1,283 @@
+"""A page that shows a run: what was trained, adapted and measured in a folder."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import srsly
+from spacy.language import Language
+from spacy.tokens import Doc
+from spacy.training import Example
+
+from ..corpora.sampling import Corpus
+from ..errors import Errors
+from ..pipelines import find_recognizer, is_pipeline
+from .geometry import make_heat_map, make_span_map
+from .mistakes import (
+    KINDS,
+    Analysis,
+    Finding,
+    find_mistakes,
+    list_known,
+    recognize_marked,
+)
+from .pages import (
+    embed_figure,
+    fold,
+    make_heading,
+    make_page,
+    make_paragraph,
+    make_table,
+    mark_text,
+)
+from .plots import Line, draw_confusion, draw_heat_maps, draw_lines, draw_span_maps
+from .results import show_f1, show_spread
+
+# Sentences with the most mistakes that are shown.
+N_WORST = 12
+
+
+@dataclass
+class RunFolder:
+    """What a folder has to show.
+
+    path (Path): The folder.
+    pipeline (Optional[Path]): A pipeline in it, the adapted one if there are several.
+    benchmarks (Dict[str, Dict]): Results of `spacy epnet benchmark`, by file.
+    episodes (Dict[str, Dict]): Results of `spacy epnet episodes`, by file.
+    adaptations (Dict[str, Dict]): Reports of `spacy epnet adapt`, by file.
+    logs (Dict[str, List[Dict]]): Logs of trainings, by file.
+    """
+
+    path: Path
+    pipeline: Path | None = None
+    benchmarks: dict[str, Any] = field(default_factory=dict)
+    episodes: dict[str, Any] = field(default_factory=dict)
+    adaptations: dict[str, Any] = field(default_factory=dict)
+    logs: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+
+
+def read_folder(path: Path) -> RunFolder:
+    """Find out what a folder has to show.
+
+    path (Path): The folder.
+    RETURNS (RunFolder): What is in it. Files of other kinds are passed over.
+    """
+    if not path.is_dir():
+        raise ValueError(Errors.EP060.format(path=path, reason="there is no folder"))
+    run = RunFolder(path)
+    folders = [path, *sorted(p for p in path.iterdir() if p.is_dir())]
+    # An empty folder may become a pipeline, but is none.
+    pipelines = [p for p in folders if (p / "meta.json").exists() and is_pipeline(p)]
+    run.pipeline = pipelines[0] if pipelines else None
+    for file in sorted(path.glob("*.json")):
+        data = _read_json(file)
+        if {"benchmark", "summary", "runs"} <= {*data}:
+            by_episodes = "episodes" in data["benchmark"]
+            (run.episodes if by_episodes else run.benchmarks)[file.name] = data
+        elif {"component", "learning", "support"} <= {*data}:
+            run.adaptations[file.name] = data
+    for file in sorted(path.glob("*.jsonl")):
+        rows = [row for row in srsly.read_jsonl(file, skip=True) if "losses" in row]
+        if rows:
+            run.logs[file.name] = rows
+    if not (run.pipeline or run.benchmarks or run.episodes or run.adaptations):
+        reason = "there are neither pipelines nor results in it"
+        raise ValueError(Errors.EP060.format(path=path, reason=reason))
+    return run
+
+
+def _read_json(file: Path) -> dict[str, Any]:
+    try:
+        data = srsly.read_json(file)
+    except ValueError:
+        return {}
+    return data if isinstance(data, dict) else {}
+
+
+def write_report(
+    run: RunFolder,
+    nlp: Language | None,
+    test: Path | None,
+    *,
+    on_part: Callable[[str], object] = lambda part: None,
+) -> str:
+    """Write a page about a run.
+
+    run (RunFolder): What there is to show.
+    nlp (Optional[Language]): Its pipeline, loaded.
+    test (Optional[Path]): Corpus to show what the pipeline gets wrong on.
+    on_part (Callable[[str], object]): Told of each part before it is made.
+    RETURNS (str): The page.
+    """
+    parts: dict[str, Callable[[], Iterable[str]]] = {
+        "Results": lambda: show_benchmarks(run),
+        "Settings": lambda: show_settings(run, nlp),
+        "Learning curves": lambda: show_curves(run),
+    }
+    if nlp is not None:
+        parts["Types"] = lambda: show_types(nlp)
+        if test is not None:
+            docs = Corpus(test, nlp.vocab).docs
+            parts["Test set"] = lambda: show_corpus(test, docs)
+            parts["Mistakes"] = lambda: show_mistakes(nlp, docs)
+            parts["Where entities are"] = lambda: show_spans(nlp, docs)
+    sections = []
+    for heading, make in parts.items():
+        on_part(heading)
+        sections.append((heading, "".join(make())))
+    return make_page(f"Report on {run.path.resolve().name}", sections)
+
+
+def show_benchmarks(run: RunFolder) -> Iterator[str]:
+    """Tables of F1, with spreads."""
+    for file, data in run.benchmarks.items():
+        yield make_heading(file)
+        rows = [
+            [g["target"], g["profile"], g["shots"] or "given", g["supports"]]
+            + [show_spread(g[key]) for key in "pr"]
+            + [show_f1(g)]
+            for g in data["summary"]
+        ]
+        header = ["target", "profile", "shots", "support sets"]
+        yield make_table([*header, "precision", "recall", "F1"], rows)
+        for group in data["summary"]:
+            kind = f"{group['target']}, {group['profile']}, {group['shots']}-shot"
+            per_type = group["per_type"].items()
+            own = [[t, *(show_spread(s[key]) for key in "prf")] for t, s in per_type]
+            table = make_table(["type", "precision", "recall", "F1"], own)
+            yield fold(f"{kind}, each type", table)
+    for file, data in run.episodes.items():
+        yield make_heading(file)
+        summary, how = data["summary"], data["benchmark"]["episodes"]
+        yield make_table(
+            ["episodes of", "count", "precision", "recall", "F1", "seconds each"],
+            [
+                [how["file"], summary["episodes"]]
+                + [f"{summary[key]:.1f}" for key in "prf"]
+                + [f"{summary['seconds_per_episode']:.2f}"]
+            ],
+        )
+
+
+def show_settings(run: RunFolder, nlp: Language | None) -> Iterator[str]:
+    """How it was adapted, and what the pipeline is."""
+    for file, data in run.adaptations.items():
+        yield make_heading(f"Adaptation, {file}")
+        settings = sorted(data["settings"].items())
+        yield make_table(["setting", "value"], [(k, _show(v)) for k, v in settings])
+        yield make_heading("Support set")
+        yield make_table(["type", "examples"], data["support"].items())
+        for problem in data["problems"]:
+            yield make_paragraph(f"{problem['where']}: {problem['what']}")
+    if nlp is not None:
+        name, pipe = find_recognizer(nlp)
+        yield make_heading("Pipeline")
+        facts = {
+            "name": f"{nlp.meta['lang']}_{nlp.meta['name']}",
+            "version": nlp.meta["version"],
+            "description": nlp.meta.get("description") or "",
+            "licence": nlp.meta.get("license") or "",
+            "components": ", ".join(nlp.pipe_names),
+            "recognizer": nlp.get_pipe_meta(name).factory,
+            "types": ", ".join(pipe.labels),
+            "sentences of the support set": len(pipe.learned["support"]),
+        }
+        facts |= {key: _show(value) for key, value in sorted(pipe.cfg.items())}
+        yield make_table(["what", "value"], facts.items())
+
+
+def show_curves(run: RunFolder) -> Iterator[str]:
+    """How losses fell, and scores rose."""
+    for file, rows in run.logs.items():
+        names = sorted({name for row in rows for name in row["losses"]})
+        steps = [row["step"] for row in rows]
+        losses = {
+            n: Line(steps, [r["losses"].get(n, 0.0) for r in rows]) for n in names
+        }
+        figure = draw_lines(losses, x="step", y="loss since the last evaluation")
+        yield embed_figure(figure, f"Losses of the training, {file}")
+        scores = {"score": Line(steps, [100 * (row["score"] or 0.0) for row in rows])}
+        figure = draw_lines(scores, x="step", y="score on the dev set, in per cent")
+        yield embed_figure(figure, f"Scores of the training, {file}")
+    for file, data in run.adaptations.items():
+        losses = data["learning"].get("losses") or []
+        if losses:
+            line = {"loss": Line(range(1, len(losses) + 1), losses)}
+            figure = draw_lines(line, x="pass over the support set", y="loss")
+            yield embed_figure(figure, f"Loss of the adaptation, {file}")
+
+
+def show_types(nlp: Language) -> Iterator[str]:
+    """How far types are from each other."""
+    _, pipe = find_recognizer(nlp)
+    if pipe.list_centres() is None:
+        return
+    heat = make_heat_map(nlp)
+    caption = "Squared distances between what stands for types"
+    yield embed_figure(draw_heat_maps({"types": heat}), caption)
+    rows = [
+        (name, f"{mean:.2f}")
+        for name, mean in heat.summarize().items()
+        if mean is not None
+    ]
+    yield make_table(["mean over pairs of", "squared distance"], rows)
+
+
+def show_corpus(path: Path, docs: list[Doc]) -> Iterator[str]:
+    """What is in the test set."""
+    counts = Counter(ent.label_ for doc in docs for ent in doc.ents)
+    tokens = sum(len(doc) for doc in docs)
+    yield make_paragraph(
+        f"{path.name}: {len(docs)} texts, {tokens} tokens, {counts.total()} entities"
+    )
+    yield make_table(["type", "entities"], counts.most_common())
+
+
+def show_spans(nlp: Language, docs: list[Doc]) -> Iterator[str]:
+    """Where entities are."""
+    _, pipe = find_recognizer(nlp)
+    known = {*pipe.labels} & {ent.label_ for doc in docs for ent in doc.ents}
+    if pipe.list_centres() is None or not known:
+        return
+    caption = "Entities of the test set by t-SNE, and what stands for types as stars"
+    yield embed_figure(draw_span_maps({"test set": make_span_map(nlp, docs)}), caption)
+
+
+def show_mistakes(nlp: Language, docs: list[Doc]) -> Iterator[str]:
+    """What goes wrong on the test set, and where most."""
+    _, pipe = find_recognizer(nlp)
+    examples = recognize_marked(nlp, docs)
+    analysis = Analysis(find_mistakes(examples), list_known(pipe.learned["support"]))
+    if not analysis.findings:
+        yield make_paragraph("Nothing is marked in the test set, and nothing found.")
+        return
+    rows = [[label, *n.values()] for label, n in analysis.count_kinds().items()]
+    yield make_table(["type", *KINDS], rows)
+    caption = "Which types are taken for which: how often, and the share by colour"
+    yield embed_figure(draw_confusion(analysis.confuse()), caption)
+    yield make_heading("The sentences with the most mistakes")
+    yield from show_worst(examples, analysis.findings)
+
+
+def show_worst(examples: list[Example], findings: list[Finding]) -> Iterator[str]:
+    """The worst sentences, as they are marked and as they are recognised."""
+    wrong = Counter(f.example for f in findings if f.kind != "right")
+    if not wrong:
+        yield make_paragraph("There are no mistakes.")
+    for i, count in wrong.most_common(N_WORST):
+        yield make_paragraph(
+            f"{count} {'mistakes' if count > 1 else 'mistake'}. Marked:"
+        )
+        yield mark_text(examples[i].reference)
+        yield make_paragraph("Recognized:")
+        yield mark_text(examples[i].predicted)
+
+
+def _show(value: Any) -> str:
+    """A setting as in a config."""
+    if callable(value):
+        return getattr(value, "__qualname__", str(value))
+    return value if isinstance(value, str) else srsly.json_dumps(value)

@@ -1,0 +1,181 @@
+"""The page about a run."""
+
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+import srsly
+from spacy.tokens import Doc, DocBin, Span
+from typer.testing import CliRunner
+
+from spacy_epnet.cli import epnet_cli
+from spacy_epnet.evaluation.pages import make_page, make_table, mark_text
+from spacy_epnet.evaluation.report import read_folder
+
+EVIL = '<script>alert("x")</script>'
+
+
+def invoke(*args):
+    return CliRunner().invoke(epnet_cli, list(map(str, args)))
+
+
+def read(result):
+    """What a command has said, however the lines were wrapped."""
+    return " ".join(result.output.split())
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("run")
+
+
+@pytest.fixture
+def run(folder, trained, references):
+    """A folder with an adapted pipeline, results, and a log of a training."""
+    if (folder / "adapted").exists():
+        return folder
+    trained.to_disk(folder.parent / "source")
+    support, test = folder.parent / "support.spacy", folder.parent / "test.spacy"
+    marked = [doc.copy() for doc in references]
+    for doc in marked:
+        # A label that means harm.
+        doc.set_ents([Span(doc, e.start, e.end, EVIL) for e in doc.ents])
+    DocBin(docs=marked[:5]).to_disk(support)
+    DocBin(docs=marked[5:]).to_disk(test)
+    quick = ["--adapt.max_steps", 5]
+    source, report = folder.parent / "source", folder / "adapted.json"
+    result = invoke(
+        "adapt", source, support, folder / "adapted", "--report", report, *quick
+    )
+    assert result.exit_code == 0, result.output
+    results = folder / "benchmark.json"
+    args = [source, support, test, "--shots", 1, "--supports", 1, *quick]
+    result = invoke("benchmark", *args, "--output", results)
+    assert result.exit_code == 0, result.output
+    rows = [{"step": i, "losses": {"a": 1 / (1 + i)}, "score": i / 9} for i in range(9)]
+    srsly.write_jsonl(folder / "log.jsonl", rows)
+    return folder
+
+
+def test_the_page_shows_all_that_is_there(run):
+    result = invoke("report", run, "--test", run.parent / "test.spacy")
+    assert result.exit_code == 0, result.output
+    page = (run / "report.html").read_text(encoding="utf8")
+    for heading in (
+        "Results",
+        "Settings",
+        "Learning curves",
+        "Types",
+        "Test set",
+        "Mistakes",
+        "Where entities are",
+    ):
+        assert f"<h2>{heading}</h2>" in page
+    assert page.count("<figure>") == 6
+    scores = srsly.read_json(run / "benchmark.json")["summary"][0]["f"]
+    assert f"{scores['mean']:.1f} ± {scores['std']:.1f}" in page
+    assert "Loss of the adaptation, adapted.json" in page
+    assert '<meta charset="utf-8">' in page
+    # It needs no network, and nothing in it can run.
+    assert not re.search(r'(src|href)="(?!data:|#)', page)
+    assert "<script" not in page
+    assert "&lt;script&gt;" in page
+
+
+def test_what_is_missing_is_left_out(run, tmp_path):
+    shutil.copy(run / "benchmark.json", tmp_path)
+    (tmp_path / "other.json").write_text("[1]", encoding="utf8")
+    (tmp_path / "broken.json").write_text("{", encoding="utf8")
+    page = tmp_path / "page.html"
+    result = invoke("report", tmp_path, "--output", page)
+    assert result.exit_code == 0, result.output
+    text = page.read_text(encoding="utf8")
+    assert "<h2>Results</h2>" in text
+    assert "<h2>Mistakes</h2>" not in text
+
+
+def test_folders_without_a_run_are_refused(tmp_path, monkeypatch):
+    assert "neither pipelines nor results" in read(invoke("report", tmp_path))
+    result = invoke("report", tmp_path / "none")
+    assert result.exit_code == 1
+    assert "there is no folder" in read(result)
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    assert "spacy-epnet[viz]" in read(invoke("report", tmp_path))
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_may_be_a_pipeline_itself(run):
+    found = read_folder(run / "adapted")
+    assert found.pipeline == run / "adapted"
+    assert read_folder(run).pipeline == run / "adapted"
+    assert list(read_folder(run).logs) == ["log.jsonl"]
+
+
+def test_everything_is_escaped(trained):
+    table = make_table([EVIL], [[EVIL]])
+    assert "<script" not in table
+    assert "<script" not in make_page(EVIL, [(EVIL, "body")])
+    doc = Doc(trained.vocab, words=["<b>", EVIL])
+    assert "<script" not in mark_text(doc)
+    doc.set_ents([Span(doc, 0, 1, EVIL)])
+    marked = mark_text(doc)
+    assert "<script" not in marked
+    assert "<b>" not in marked
+    assert "&lt;script&gt;" in marked
+
+
+BROWSER = shutil.which("chromium")
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(BROWSER is None, reason="needs Chromium")
+@pytest.mark.parametrize("width", [1200, 375])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_is_cut_off_in_a_browser(run, tmp_path, width, scheme):
+    """Opt in with: pytest -m browser"""
+    result = invoke("report", run, "--test", run.parent / "test.spacy")
+    assert result.exit_code == 0, result.output
+    page = (run / "report.html").read_text(encoding="utf8")
+    probe = """<script>
+    window.onerror = e => document.title = "error: " + e;
+    window.onload = () => {
+      const page = document.documentElement;
+      const ink = getComputedStyle(document.body).color;
+      const paper = getComputedStyle(document.body).backgroundColor;
+      const images = [...document.images].filter(i => !i.naturalWidth).length;
+      const fits = page.scrollWidth <= page.clientWidth;
+      document.title = [fits, images, ink, paper].join("|");
+    };</script></body>"""
+    path = tmp_path / "probe.html"
+    # A frame is as narrow as wanted, which a window isn't.
+    (tmp_path / "page.html").write_text(page.replace("</body>", probe), encoding="utf8")
+    path.write_text(
+        f'<iframe id="f" src="page.html" width="{width}" height="800"></iframe>'
+        "<script>window.onload = () => setTimeout(() => document.title = "
+        "document.getElementById('f').contentDocument.title, 500)</script>",
+        encoding="utf8",
+    )
+    command = [
+        BROWSER,
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-background-networking",
+        "--allow-file-access-from-files",
+        f"--user-data-dir={tmp_path / 'profile'}",
+        "--virtual-time-budget=5000",
+        "--dump-dom",
+        *(["--force-dark-mode"] if scheme == "dark" else []),
+        *(["--blink-settings=preferredColorScheme=0"] if scheme == "dark" else []),
+        path.as_uri(),
+    ]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    (title,) = re.findall(r"<title>(.*?)</title>", ended.stdout)
+    fits, broken, ink, paper = title.split("|")
+    assert fits == "true"
+    assert broken == "0"
+    dark = "rgb(20, 23, 26)"
+    assert (paper == dark) == (scheme == "dark")
+    assert ink != paper
