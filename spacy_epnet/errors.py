@@ -191,8 +191,8 @@ class Errors(metaclass=ErrorsWithCodes):
     )
     EP054 = (
         "'{name}' has nothing that stands for a type, so that there is nothing to "
-        "show. Recognizers by prototypes have, such as epnet_ner, and those that "
-        "remember examples, after a training or an adaptation."
+        "show. epnet_ner has, and recognizers that remember examples, after a training "
+        "or an adaptation."
     )
     EP055 = (
         "There are too few entities to show in this corpus. Give one whose docs have "

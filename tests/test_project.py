@@ -75,7 +75,9 @@ def test_the_gpu_reaches_every_command_that_computes(project):
     config = load_project_config(project, interpolate=False)
     for command in config["commands"]:
         for line in command["script"]:
-            is_ours = re.search(r"spacy (epnet )?(train|eval|adapt|benchm|recog|report)", line)
+            is_ours = re.search(
+                r"spacy (epnet )?(train|eval|adapt|benchm|recog|report)", line
+            )
             assert bool(is_ours) == ("--gpu-id ${vars.gpu_id}" in line), line
 
 

@@ -68,13 +68,13 @@ def make_page(title: str, sections: Iterable[tuple[str, str]]) -> str:
 
 def make_table(header: Sequence[Any], rows: Iterable[Sequence[Any]]) -> str:
     """Write a table, which scrolls where it is too wide."""
-    head = "".join(f'<th scope="col">{escape(str(cell))}</th>' for cell in header)
+    columns = "".join(f'<th scope="col">{escape(str(cell))}</th>' for cell in header)
     body = "".join(
         f"<tr>{''.join(f'<td>{escape(str(cell))}</td>' for cell in row)}</tr>"
         for row in rows
     )
     return (
-        f'<div class="wide"><table><thead><tr>{head}</tr></thead>'
+        f'<div class="wide"><table><thead><tr>{columns}</tr></thead>'
         f"<tbody>{body}</tbody></table></div>"
     )
 

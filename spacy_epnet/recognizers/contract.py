@@ -134,8 +134,8 @@ class Contract(TrainablePipe):
 
     def list_centres(self) -> Centres | None:
         """RETURNS (Optional[Centres]): What stands for each type in the space of
-        `embed`: its prototype, or the mean of what is remembered of it. None if there
-        is nothing like that.
+        `embed`: a point that is learned, or the mean of what is remembered. None if
+        there is nothing like that.
         """
         return None
 
