@@ -24,13 +24,15 @@ from spacy_epnet.corpora.conversion import ATTRS
 from spacy_epnet.corpora.files import write_whole
 from spacy_epnet.corpora.sampling import Corpus
 from spacy_epnet.errors import Errors
-from spacy_epnet.evaluation.benchmark import Target, make_targets
+from spacy_epnet.evaluation.benchmark import Run, Target, make_targets
 from spacy_epnet.evaluation.comparison import read_comparison
 
 from .benchmarking import choose_rows, get_results_path, run_together
 from .comparison_tables import make_page
 from .sources import list_splits
 from .systems import SYSTEMS, TRAINED_LAYERS, System, train
+
+SHOTS = [1, 5]
 
 
 def main(
@@ -65,13 +67,16 @@ def main(
     }
     if layers is not None:
         settings[TRAINED_LAYERS] = str(layers)
-    for name in dict.fromkeys(each.source for each in chosen):
-        msg.divider(f"Source: {name}")
-        train(name, output, settings, share)
     domains = list_targets(source, targets)
     if queries is not None:
         domains = [cut_target(each, queries, output / "targets") for each in domains]
-    measure(chosen, output, domains, [*range(supports)])
+    seeds = [*range(supports)]
+    left = [each for each in chosen if not is_measured(each, output, domains, seeds)]
+    for name in dict.fromkeys(each.source for each in left):
+        msg.divider(f"Source: {name}")
+        train(name, output, settings, share)
+    if left:
+        measure(left, output, domains, seeds)
     write_tables(output)
 
 
@@ -103,6 +108,33 @@ def cut_target(target: Target, limit: int, folder: Path) -> Target:
     return target._replace(dev=dev, test=path)
 
 
+def is_measured(
+    system: System, folder: Path, targets: list[Target], seeds: list[int]
+) -> bool:
+    """Whether all results of a system are there, so that its source isn't needed.
+
+    system (System): The system.
+    folder (Path): Where sources and results are.
+    targets (List[Target]): The targets.
+    seeds (List[int]): The support sets.
+    RETURNS (bool): Whether they are there, of the same corpora.
+    """
+    path = get_results_path(folder / "results", system.name)
+    if not path.exists():
+        return False
+    known = srsly.read_json(path)
+    corpora = {t["name"]: t["test_sha256"] for t in known["benchmark"]["targets"]}
+    if corpora != {t.name: Corpus(t.test).hash for t in targets}:
+        return False
+    wanted = {
+        Run(target.name, system.profile, shots, seed).key
+        for target in targets
+        for shots in SHOTS
+        for seed in seeds
+    }
+    return wanted <= {*known["runs"]}
+
+
 def measure(
     systems: list[System], folder: Path, targets: list[Target], seeds: list[int]
 ) -> None:
@@ -114,7 +146,7 @@ def measure(
     seeds (List[int]): The support sets.
     """
     benchmarks = {
-        system.name: system.make_benchmark(folder, targets, [1, 5], seeds)
+        system.name: system.make_benchmark(folder, targets, SHOTS, seeds)
         for system in sorted(systems, key=lambda system: system.source)
     }
     run_together(benchmarks, folder / "results")

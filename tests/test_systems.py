@@ -10,7 +10,13 @@ from spacy.training import Example
 from spacy.util import load_config, load_model_from_config
 from typer.testing import CliRunner
 
-from measurements.compare import cut_target, list_targets, measure, write_tables
+from measurements.compare import (
+    cut_target,
+    is_measured,
+    list_targets,
+    measure,
+    write_tables,
+)
 from measurements.comparison_tables import PAPER
 from measurements.finetuning import FineTuning
 from measurements.rows import DEFAULT, ROWS
@@ -110,7 +116,12 @@ def test_systems_are_measured_and_shown(folder, capsys):
     assert figures["shared"] == ["one", "source"]
     svg = (folder / "made" / "tables.svg").read_text(encoding="utf8")
     assert "</svg>" in svg
-    # What is done isn't done again.
+    # What is done isn't done again, for which no source is needed.
+    (first, *_) = systems
+    assert is_measured(first, folder / "made", targets, [0])
+    assert not is_measured(first, folder / "made", targets, [0, 1])
+    assert not is_measured(first, folder / "made", targets[:1], [0])
+    assert not is_measured(*choose("ESD"), folder / "made", targets, [0])
     path = folder / "made" / "results" / "ep-net.json"
     before = path.read_bytes()
     measure(systems, folder / "made", targets, [0])
