@@ -106,15 +106,13 @@ def make_table(scores: dict[str, dict[tuple, float]]) -> str:
     rows = []
     for name, cases in scores.items():
         both = [case for case in cases if case in scores[DEFAULT]]
-        means = [
-            fmean(cases[case] for case in both if case[1] == number) for number in shots
-        ]
+        by_shots = [[cases[c] for c in both if c[1] == number] for number in shots]
         by_task = defaultdict(list)
         for case in both:
             by_task[case[0]].append(cases[case] - scores[DEFAULT][case])
         differences = [fmean(values) for values in by_task.values()]
         spread = stdev(differences) / len(differences) ** 0.5 if differences[1:] else 0
-        cells = [f"{mean:.1f}" for mean in means]
+        cells = [f"{fmean(own):.1f}" if own else "" for own in by_shots]
         rows.append([name, *cells, f"{fmean(differences):+.1f} ± {spread:.1f}"])
     return to_markdown(["setting", *(f"{n}-shot" for n in shots), "difference"], rows)
 

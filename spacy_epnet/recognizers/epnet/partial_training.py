@@ -5,8 +5,9 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
-from thinc.api import Adam, Model, torch2xp, xp2torch
+from thinc.api import Model, torch2xp, xp2torch
 
+from ...encoder.optimizer import make_adam
 from ...types import Spans, TokenVectors
 from ..pool import cover
 from .head import project_spans
@@ -26,7 +27,7 @@ class PartialTraining:
         self, head: Model, *, rows: list[int], trains_projection: bool, lr: float
     ):
         self.head = head
-        self.optimizer = Adam(lr, L2=0.0, grad_clip=1.0)
+        self.optimizer = make_adam(lr, L2=0.0, grad_clip=1.0, use_averages=False)
         self.rows = rows
         self.trains_projection = trains_projection
         self._spans: Spans | None = None
@@ -114,7 +115,7 @@ class PartialTraining:
             return
         with torch.no_grad():
             for mean, weight in zip(self._average, self._trained, strict=True):
-                mean += (weight - mean) / self._n_averaged
+                mean.lerp_(weight, 1 / self._n_averaged)
 
     def use_average(self) -> None:
         """Set the weights to their moving average."""
