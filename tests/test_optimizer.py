@@ -1,8 +1,8 @@
 import numpy
 import pytest
-from thinc.api import Adam, registry, warmup_linear
+from thinc.api import Adam, Model, registry, warmup_linear
 
-from spacy_epnet.encoder.optimizer import FusedAdam, make_adam
+from spacy_epnet.encoder.optimizer import FusedAdam, make_adam, scale_rates
 
 
 def run(optimizer, *, steps=30, scale=1.0, dtype="f"):
@@ -53,3 +53,23 @@ def test_arrays_that_grew_are_refused():
 def test_it_is_found_by_its_name():
     make = registry.optimizers.get("spacy-epnet.Adam.v1")
     assert isinstance(make(0.001, L2=0.01), FusedAdam)
+
+
+def test_layers_may_learn_at_rates_of_their_own():
+    inner: Model = Model(
+        "inner", lambda *_: None, params={"W": numpy.ones((2, 2), "f")}
+    )
+    outer: Model = Model(
+        "outer",
+        lambda *_: None,
+        layers=[inner],
+        params={"W": numpy.ones((2, 2), "f")},
+        attrs={"learn_rate_scale": 10.0},
+    )
+    for node in outer.walk():
+        node.set_grad("W", numpy.full((2, 2), 0.1, "f"))
+    optimizer = make_adam(0.001, L2=0.0, use_averages=False)
+    outer.finish_update(scale_rates(optimizer, outer))
+    moved = [float(1 - node.get_param("W")[0, 0]) for node in (inner, outer)]
+    assert moved == pytest.approx([0.001, 0.01], rel=1e-3)
+    assert scale_rates(optimizer, inner) is optimizer

@@ -3,9 +3,11 @@
 from typing import Any
 
 import numpy
-from thinc.api import NumpyOps, Optimizer
+from thinc.api import Model, NumpyOps, Optimizer
 from thinc.optimizers import ADAM_DEFAULTS, FloatOrSeq
 from thinc.types import FloatsXd
+
+SCALE = "learn_rate_scale"
 
 
 def make_adam(
@@ -34,6 +36,24 @@ def make_adam(
         L2_is_weight_decay=L2_is_weight_decay,
         use_averages=use_averages,
     )
+
+
+def scale_rates(optimizer: Optimizer, model: Model) -> Any:
+    """Let layers learn at rates of their own.
+
+    optimizer (Optimizer): The optimizer.
+    model (Model): The model. Layers that begin at random, over an encoder that is
+        pretrained, have an attribute "learn_rate_scale": the multiple of the rate.
+    RETURNS (Callable): What updates weights, like the optimizer.
+    """
+    scales = {
+        node.id: node.attrs[SCALE] for node in model.walk() if SCALE in node.attrs
+    }
+
+    def update(key: tuple[int, str], *args: Any, lr_scale: float = 1.0) -> Any:
+        return optimizer(key, *args, lr_scale=lr_scale * scales.get(key[0], 1.0))
+
+    return update if scales else optimizer
 
 
 class FusedAdam(Optimizer):

@@ -25,7 +25,7 @@ COLOURS = (
 # With more types than colours, markers tell them apart.
 MARKERS = "os^DvPX*<>"
 # Light is near, dark is far, also in print.
-HEAT = "cividis_r"
+HEAT = "Blues"
 # With more rows than this, a table's rows have no names.
 MOST_NAMES = 60
 

@@ -12,6 +12,7 @@ from thinc.api import Model, Optimizer, set_dropout_rate
 from ..corpora.mixing import get_corpus
 from ..encoder.forking import survive_forks
 from ..encoder.listeners import count_unfed, get_listeners, get_upstream, is_connected
+from ..encoder.optimizer import scale_rates
 from ..encoder.vectors import open_tokens
 from ..errors import Errors
 from ..types import TokenVectors
@@ -179,6 +180,13 @@ class FewShotRecognizer(LabelledRecognizer):
         for part, key in self.loss_parts.items():
             losses[key] += parts[part]
         return losses
+
+    def finish_update(self, sgd: Optimizer) -> None:
+        """Move the weights, some of them faster than others.
+
+        sgd (Optimizer): The optimizer.
+        """
+        self.model.finish_update(scale_rates(sgd, self.model))
 
     # Checks
 

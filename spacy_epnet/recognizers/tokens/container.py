@@ -35,6 +35,7 @@ temperature = 0.01
 [component.model]
 @architectures = "spacy-epnet.TokenGaussians.v1"
 embedding_size = 128
+learn_rate_scale = 1.0
 """
 
 

@@ -12,6 +12,7 @@ from spacy.tokens import Doc
 from thinc.api import Model, get_array_module
 from thinc.types import Floats2d
 
+from ...encoder.optimizer import SCALE
 from ...types import TokenVectors
 from ..gold import UNKNOWN
 from .model import build_token_memory_model
@@ -30,13 +31,17 @@ class Gaussians(NamedTuple):
 
 
 def build_token_gaussians_model(
-    tok2vec: Model[list[Doc], list[Floats2d]], embedding_size: int = 128
+    tok2vec: Model[list[Doc], list[Floats2d]],
+    embedding_size: int = 128,
+    learn_rate_scale: float = 1.0,
 ) -> Model[list[Doc], TokenVectors]:
     """Build token vectors with a memory, and with Gaussians to train them.
 
     tok2vec (Model[List[Doc], List[Floats2d]]): The token vectors, usually a
         listener to the pipeline's transformer.
     embedding_size (int): Dimensions of the Gaussians.
+    learn_rate_scale (float): Learning rate of what makes Gaussians, which begins at
+        random, as a multiple of the pipeline's.
     """
     model = build_token_memory_model(tok2vec)
     gaussians: Model = Model(
@@ -45,6 +50,7 @@ def build_token_gaussians_model(
         init=init,
         params=dict.fromkeys((*MEAN, *VARIANCE)),
         dims={"nI": None, "nO": embedding_size},
+        attrs={SCALE: learn_rate_scale},
     )
     model.layers.append(gaussians)
     model.set_ref("gaussians", gaussians)

@@ -15,6 +15,7 @@ from spacy.tokens import Doc
 from thinc.api import Model
 from thinc.types import Floats2d
 
+from ...encoder.optimizer import SCALE
 from ...encoder.vectors import build_flat_tokens
 from ...encoder.weights import renew_node
 from ...types import TokenVectors
@@ -41,15 +42,22 @@ def build_token_memory_model(
 
 
 def build_token_classifier_model(
-    tok2vec: Model[list[Doc], list[Floats2d]],
+    tok2vec: Model[list[Doc], list[Floats2d]], learn_rate_scale: float = 1.0
 ) -> Model[list[Doc], TokenVectors]:
     """Build token vectors with a memory, and with a classifier to train them.
 
     tok2vec (Model[List[Doc], List[Floats2d]]): The token vectors, usually a
         listener to the pipeline's transformer.
+    learn_rate_scale (float): Learning rate of the classifier, which begins at zero, as
+        a multiple of the pipeline's.
     """
     model = build_token_memory_model(tok2vec)
-    classifier: Model = Model("classifier", classify, params={"W": None, "b": None})
+    classifier: Model = Model(
+        "classifier",
+        classify,
+        params={"W": None, "b": None},
+        attrs={SCALE: learn_rate_scale},
+    )
     model.layers.append(classifier)
     model.set_ref("classifier", classifier)
     return model

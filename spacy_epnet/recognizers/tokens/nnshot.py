@@ -20,6 +20,7 @@ memory_size = 100
 
 [component.model]
 @architectures = "spacy-epnet.TokenClassifier.v1"
+learn_rate_scale = 1.0
 """
 
 

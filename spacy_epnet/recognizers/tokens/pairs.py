@@ -12,6 +12,7 @@ from spacy.tokens import Doc
 from thinc.api import Model, get_array_module
 from thinc.types import Floats2d
 
+from ...encoder.optimizer import SCALE
 from ...types import TokenVectors
 from .model import build_token_memory_model
 
@@ -19,13 +20,17 @@ QUERY, KEY, VALUE = "Q", "K", "V"
 
 
 def build_token_pairs_model(
-    tok2vec: Model[list[Doc], list[Floats2d]], attention_size: int = 64
+    tok2vec: Model[list[Doc], list[Floats2d]],
+    attention_size: int = 64,
+    learn_rate_scale: float = 1.0,
 ) -> Model[list[Doc], TokenVectors]:
     """Build token vectors with a memory, and with attention to what is remembered.
 
     tok2vec (Model[List[Doc], List[Floats2d]]): The token vectors, usually a
         listener to the pipeline's transformer.
     attention_size (int): Size of what tokens are compared by.
+    learn_rate_scale (float): Learning rate of the attention, which begins at random, as
+        a multiple of the pipeline's.
     """
     model = build_token_memory_model(tok2vec)
     pairs: Model = Model(
@@ -34,6 +39,7 @@ def build_token_pairs_model(
         init=init,
         params=dict.fromkeys((QUERY, KEY, VALUE)),
         dims={"nI": None, "nO": attention_size},
+        attrs={SCALE: learn_rate_scale},
     )
     model.layers.append(pairs)
     model.set_ref("pairs", pairs)

@@ -27,6 +27,7 @@ temperature = 1.0
 [component.model]
 @architectures = "spacy-epnet.TokenPairs.v1"
 attention_size = 64
+learn_rate_scale = 1.0
 """
 
 

@@ -20,6 +20,7 @@ temperature = 0.01
 
 [component.model]
 @architectures = "spacy-epnet.TokenClassifier.v1"
+learn_rate_scale = 1.0
 """
 
 
