@@ -1,5 +1,10 @@
+import os
 import string
 from pathlib import Path
+
+if "PYTEST_XDIST_WORKER" in os.environ:
+    # Each of several processes has a core. PyTorch reads this when it is imported.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import pytest
 import spacy

@@ -1,10 +1,8 @@
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from spacy import displacy
 from spacy.cli._util import import_code, setup_gpu
 from spacy.language import Language
 from spacy.scorer import get_ner_prf
@@ -14,6 +12,7 @@ from wasabi import msg, table
 
 from ..adapting.support import make_bare_example
 from ..corpora.files import read_text, write_whole
+from ..evaluation.pages import make_page, mark_text
 from ..recognizers.gold import read_gold
 from ..sources.catalog import load_pipeline
 from ._app import epnet_cli
@@ -84,10 +83,9 @@ def recognize_cli(
         for text in explain or []:
             show_explanations(nlp, text, name)
         if html is not None:
-            with write_whole(html) as path, warnings.catch_warnings():
-                # Texts without entities belong on the page, and are no surprise.
-                warnings.filterwarnings("ignore", message=r"\[W006\]")
-                page = displacy.render(docs, style="ent", page=True, jupyter=False)
+            with write_whole(html) as path:
+                texts_marked = "".join(map(mark_text, docs))
+                page = make_page("Recognized entities", [("Texts", texts_marked)])
                 path.write_text(page, encoding="utf8")
             msg.good("Wrote the page", str(html))
     except (ValueError, OSError) as err:
