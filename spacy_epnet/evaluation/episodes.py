@@ -135,7 +135,9 @@ def read_runs(pairs: list[Pair]) -> Marks:
     for gold, predicted in pairs:
         own = [OUTSIDE] * len(gold)
         for ent in predicted.ents:
-            span = gold.char_span(ent.start_char, ent.end_char, alignment_mode="expand")
+            span: Any = gold.char_span(
+                ent.start_char, ent.end_char, alignment_mode="expand"
+            )
             own[span.start : span.end] = [ent.label_] * len(span)
         tags += own
     return {(0, start, end, label) for start, end, label in read_tags(tags, "io")}

@@ -92,26 +92,32 @@ def compare(place: int, gold: list[Span], predicted: list[Span]) -> list[Finding
     RETURNS (List[Finding]): The findings, in the order of the text.
     """
     pairs = match([to_mark(ent) for ent in gold], [to_mark(ent) for ent in predicted])
-    findings = []
-    for i, ent in enumerate(gold):
-        other = predicted[pairs[i]] if i in pairs else None
-        kind = judge(to_mark(ent), None if other is None else to_mark(other))
-        findings.append((ent.start_char, kind, ent, ent.label_, other))
-    for j in {*range(len(predicted))} - {*pairs.values()}:
-        ent = predicted[j]
-        findings.append((ent.start_char, "invented", ent, None, ent))
-    return [
-        Finding(
-            kind,
-            place,
-            ent.text,
-            len(ent),
-            label,
-            other and other.label_,
-            other and other.text,
-        )
-        for _, kind, ent, label, other in sorted(findings, key=lambda f: (f[0], f[1]))
+    met = [predicted[pairs[i]] if i in pairs else None for i in range(len(gold))]
+    left = [ent for j, ent in enumerate(predicted) if j not in pairs.values()]
+    findings = [
+        *(tell(place, ent, other) for ent, other in zip(gold, met, strict=True)),
+        *(tell(place, None, ent) for ent in left),
     ]
+    starts = [ent.start_char for ent in (*gold, *left)]
+    order = sorted(range(len(findings)), key=lambda i: (starts[i], i))
+    return [findings[i] for i in order]
+
+
+def tell(place: int, gold: Span | None, predicted: Span | None) -> Finding:
+    """Say what became of an entity, or what was invented, of which there is one."""
+    ent: Any = gold or predicted
+    kind: Kind = "invented"
+    if gold is not None:
+        kind = judge(to_mark(gold), None if predicted is None else to_mark(predicted))
+    return Finding(
+        kind,
+        place,
+        ent.text,
+        len(ent),
+        None if gold is None else gold.label_,
+        None if predicted is None else predicted.label_,
+        None if predicted is None else predicted.text,
+    )
 
 
 def to_mark(ent: Span) -> Mark:

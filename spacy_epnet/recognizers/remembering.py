@@ -46,7 +46,8 @@ class RememberingRecognizer(FewShotRecognizer):
         """Take the means of what is remembered. See the contract."""
         vectors, columns = self.memory
         # All kinds of None are None.
-        numbers = self.model.ops.xp.maximum(columns - self.none_columns + 1, 0)
+        xp: Any = self.model.ops.xp
+        numbers = xp.maximum(columns - self.none_columns + 1, 0)
         names = [None, *self.labels]
         known = sorted({*numbers.tolist()})
         means: Any = get_means(vectors, numbers, len(names))
