@@ -10,7 +10,6 @@ COMPONENT, PROFILE, DEFAULT = "component", "profile", "default"
 
 RANDOM = {"@misc": "spacy-epnet.random_assignment.v1"}
 NEAR = {"@misc": "spacy-epnet.prefer_near.v1"}
-PROBABLE = {"@misc": "spacy-epnet.prefer_probable.v1"}
 
 EPNET: dict[str, dict[str, Any]] = {
     DEFAULT: {},
@@ -77,7 +76,7 @@ ROWS: dict[str, dict[str, dict[str, Any]]] = {
         "all None spans hard": {"hard_nones": 1.0},
         "20 None spans": {"none_samples": 20},
         "100 None spans": {"none_samples": 100},
-        "the more probable of overlapping spans": {"overlaps": PROBABLE},
+        "the nearer of overlapping spans": {"overlaps": NEAR},
     },
     "esd_ner": {
         DEFAULT: {},
