@@ -5,6 +5,9 @@ import re
 import pytest
 import srsly
 
+from measurements.benchmarking import get_results_path
+from measurements.comparison_tables import make_page
+from measurements.systems import SYSTEMS
 from spacy_epnet.evaluation.comparison import read_comparison
 from spacy_epnet.evaluation.results import to_markdown
 from spacy_epnet.recognizers.epnet.component import EPNetRecognizer
@@ -19,7 +22,7 @@ ADAPTING = (ROOT / "docs" / "adapting.md").read_text(encoding="utf8")
 RESULTS = {
     "small": ROOT / "docs" / "benchmark-small.json",
     "base": ROOT / "docs" / "benchmark-base.json",
-    "Few-NERD only": ROOT / "docs" / "benchmark.json",
+    "Few-NERD only": ROOT / "docs" / "compare" / "ep-net.json",
 }
 PROFILES = read_profiles(EPNetRecognizer.profiles)
 
@@ -39,8 +42,17 @@ def test_settings_are_documented_with_their_values():
 
 def test_results_in_the_readme_are_those_of_the_benchmarks():
     assert to_markdown(*read_comparison(RESULTS.items()).get_table()) in README
-    files = " ".join(f"{name}=docs/{path.name}" for name, path in RESULTS.items())
+    files = " ".join(f"{n}={p.relative_to(ROOT)}" for n, p in RESULTS.items())
     assert f"epnet compare {files}" in README.replace('"', "")
+
+
+def test_results_in_the_comparison_are_those_of_the_benchmarks():
+    page = (ROOT / "docs" / "comparison.md").read_text(encoding="utf8")
+    folder = ROOT / "docs" / "compare"
+    places = {each.name: get_results_path(folder, each.name) for each in SYSTEMS}
+    there = {name: path for name, path in places.items() if path.exists()}
+    assert {*there.values()} == {*folder.iterdir()}
+    assert make_page(read_comparison(there.items()), SYSTEMS) in page
 
 
 @pytest.mark.parametrize("name", list_sources())
