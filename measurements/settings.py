@@ -81,17 +81,23 @@ def make_benchmark(nlp: Language, kind: str, title: str) -> Benchmark:
 @app.command()
 def table(files: list[Path]) -> None:
     """Show the rows of one or several files, with their differences to the default."""
+    scores = read_scores(files)
+    if DEFAULT not in scores:
+        raise typer.BadParameter(f"there is no {DEFAULT}.json to compare with")
+    print(make_table(scores))
+
+
+def read_scores(files: list[Path]) -> dict[str, dict[tuple, float]]:
+    """Read the F1 of each row by task, shots and support set, the default's first."""
     scores: dict[str, dict[tuple, float]] = defaultdict(dict)
-    for file in files:
+    for file in sorted(files, key=lambda file: (file.stem != DEFAULT, file)):
         for result in srsly.read_json(file)["runs"].values():
             if "failed" not in result:
                 # Files of one folder are of one source.
                 target = f"{file.parent}/{result['target']}"
                 case = (target, result["shots"], result["support"])
                 scores[result["profile"]][case] = result["f"]
-    if DEFAULT not in scores:
-        raise typer.BadParameter(f"there is no {DEFAULT}.json to compare with")
-    print(make_table(scores))
+    return scores
 
 
 def make_table(scores: dict[str, dict[tuple, float]]) -> str:

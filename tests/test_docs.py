@@ -7,6 +7,7 @@ import srsly
 
 from measurements.benchmarking import get_results_path
 from measurements.comparison_tables import make_page
+from measurements.settings import make_table, read_scores
 from measurements.systems import SYSTEMS
 from spacy_epnet.evaluation.comparison import read_comparison
 from spacy_epnet.evaluation.results import to_markdown
@@ -53,6 +54,10 @@ def test_results_in_the_comparison_are_those_of_the_benchmarks():
     there = {name: path for name, path in places.items() if path.exists()}
     assert {*there.values()} == {*folder.iterdir()}
     assert make_page(read_comparison(there.items()), SYSTEMS) in page
+    folders = sorted((ROOT / "docs" / "settings").iterdir())
+    assert folders
+    for folder in folders:
+        assert make_table(read_scores(list(folder.iterdir()))) in page
 
 
 @pytest.mark.parametrize("name", list_sources())
