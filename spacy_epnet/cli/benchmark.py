@@ -11,13 +11,18 @@ from ..errors import Errors
 from ..sources.catalog import load_pipeline
 from ._app import epnet_cli
 from .adapt import read_settings
+from .failures import tell_failures
 from .options import (
     WITH_SETTINGS,
     CodeFile,
     ComponentName,
     GpuId,
+    PerType,
+    ResultsPath,
     SettingsFile,
+    Shots,
     Source,
+    Supports,
 )
 
 
@@ -34,12 +39,8 @@ def benchmark_cli(
             help="DEV TEST of each target: support sets are from DEV, scored is TEST"
         ),
     ],
-    shots: Annotated[
-        str, typer.Option(help="Mentions of each type in a support set, with commas")
-    ] = "1,5",
-    supports: Annotated[
-        int, typer.Option(help="Support sets to sample for each number of shots", min=1)
-    ] = 5,
+    shots: Shots = "1,5",
+    supports: Supports = 5,
     seed: Annotated[int, typer.Option(help="Seed of the first support set", min=0)] = 0,
     given: Annotated[
         list[Path] | None,
@@ -56,19 +57,9 @@ def benchmark_cli(
         ),
     ] = None,
     config: SettingsFile = None,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="JSON file for the results. A benchmark that was interrupted goes on "
-            "from what is in it",
-        ),
-    ] = None,
+    output: ResultsPath = None,
     name: ComponentName = None,
-    per_type: Annotated[
-        bool, typer.Option("--per-type/--overall", help="Whether to show each type")
-    ] = True,
+    per_type: PerType = True,
     code: CodeFile = None,
     use_gpu: GpuId = -1,
 ) -> None:
@@ -89,7 +80,7 @@ def benchmark_cli(
     import_code(code)
     setup_gpu(use_gpu, silent=True)
     paths, options = split_options(list(map(str, corpora)))
-    try:
+    with tell_failures("The benchmark stopped", output):
         profiles: dict[str, Any] = {}
         chosen: str | None
         for chosen in profile or [None]:  # type: ignore[list-item]
@@ -113,11 +104,6 @@ def benchmark_cli(
             for run, result in benchmark.run(results.runs, on_encode=progress.encoded):
                 results.add(run, result)
                 progress.finished(run, result)
-    except (ValueError, OSError, ImportError) as err:
-        msg.fail("The benchmark stopped", str(err), exits=1)
-    except KeyboardInterrupt:
-        kept = "nothing is kept without --output" if output is None else str(output)
-        msg.fail("Interrupted. What is done is kept", kept, exits=1)
     show_results(results, per_type=per_type)
     if output is not None:
         msg.good("Wrote the results", str(output))

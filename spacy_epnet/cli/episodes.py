@@ -11,12 +11,15 @@ from ..corpora.files import check_places, get_hash
 from ..sources.catalog import load_pipeline
 from ._app import epnet_cli
 from .adapt import read_settings
+from .failures import tell_failures
 from .options import (
     WITH_SETTINGS,
     CodeFile,
     ComponentName,
     GpuId,
+    PerType,
     ProfileName,
+    ResultsPath,
     SettingsFile,
     Source,
 )
@@ -65,19 +68,9 @@ def episodes_cli(
     ] = "sentence",
     config: SettingsFile = None,
     profile: ProfileName = None,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="JSON file for the results. What was interrupted goes on from what is "
-            "in it",
-        ),
-    ] = None,
+    output: ResultsPath = None,
     name: ComponentName = None,
-    per_type: Annotated[
-        bool, typer.Option("--per-type/--overall", help="Whether to show each type")
-    ] = True,
+    per_type: PerType = True,
     code: CodeFile = None,
     use_gpu: GpuId = -1,
 ) -> None:
@@ -95,7 +88,7 @@ def episodes_cli(
 
     import_code(code)
     setup_gpu(use_gpu, silent=True)
-    try:
+    with tell_failures("The evaluation stopped", output):
         check_places([] if output is None else [output], [episodes])
         benchmark = EpisodeBenchmark(
             load_pipeline(model),
@@ -114,11 +107,6 @@ def episodes_cli(
         if results.runs:
             msg.info(f"Going on after {len(results.runs)} episodes", str(output))
         measure(benchmark, chosen, results, how["count"])
-    except (ValueError, OSError, ImportError) as err:
-        msg.fail("The evaluation stopped", str(err), exits=1)
-    except KeyboardInterrupt:
-        kept = "nothing is kept without --output" if output is None else str(output)
-        msg.fail("Interrupted. What is done is kept", kept, exits=1)
     show_results(results.summarize(), per_type=per_type)
     if output is not None:
         msg.good("Wrote the results", str(output))

@@ -40,5 +40,23 @@ CodeFile: TypeAlias = Annotated[
 GpuId: TypeAlias = Annotated[
     int, typer.Option("--gpu-id", "-g", help="GPU ID or -1 for CPU")
 ]
+Shots: TypeAlias = Annotated[
+    str, typer.Option(help="Mentions of each type in a support set, with commas")
+]
+Supports: TypeAlias = Annotated[
+    int, typer.Option(help="Support sets to sample for each number of shots", min=1)
+]
+ResultsPath: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        help="JSON file for the results. What was interrupted goes on from what is in "
+        "it",
+    ),
+]
+PerType: TypeAlias = Annotated[
+    bool, typer.Option("--per-type/--overall", help="Whether to show each type")
+]
 # For commands that take settings of the adaptation, as --adapt.NAME.
 WITH_SETTINGS = {"allow_extra_args": True, "ignore_unknown_options": True}

@@ -11,14 +11,18 @@ from ..sources.catalog import load_pipeline
 from ._app import epnet_cli
 from .adapt import read_settings
 from .benchmark import Progress, read_shots, split_options
+from .failures import tell_failures
 from .options import (
     WITH_SETTINGS,
     CodeFile,
     ComponentName,
     GpuId,
     ProfileName,
+    ResultsPath,
     SettingsFile,
+    Shots,
     Source,
+    Supports,
 )
 
 HELD_OUT = "held-out"
@@ -56,23 +60,11 @@ def sweep_cli(
             help="Choose a value on the targets. What it has there is no result then",
         ),
     ] = False,
-    shots: Annotated[
-        str, typer.Option(help="Mentions of each type in a support set, with commas")
-    ] = "1,5",
-    supports: Annotated[
-        int, typer.Option(help="Support sets to sample for each number of shots", min=1)
-    ] = 5,
+    shots: Shots = "1,5",
+    supports: Supports = 5,
     config: SettingsFile = None,
     profile: ProfileName = None,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="JSON file for the results. What was interrupted goes on from what is "
-            "in it",
-        ),
-    ] = None,
+    output: ResultsPath = None,
     plot: Annotated[
         Path | None, typer.Option(help="File for a plot, such as plot.svg or .png")
     ] = None,
@@ -99,7 +91,7 @@ def sweep_cli(
     import_code(code)
     setup_gpu(use_gpu, silent=True)
     paths, options = split_options(list(map(str, corpora or [])))
-    try:
+    with tell_failures("The sweep stopped", output):
         if not varied:
             raise ValueError(Errors.EP057)
         if plot is not None:
@@ -149,11 +141,6 @@ def sweep_cli(
             values = next(iter(outcomes.values())).values
             ticks = [value.removeprefix(f"{x}=") for value in values]
             save(draw_lines(lines, x=x, y="F1, mean over targets", ticks=ticks), plot)
-    except (ValueError, OSError, ImportError) as err:
-        msg.fail("The sweep stopped", str(err), exits=1)
-    except KeyboardInterrupt:
-        kept = "nothing is kept without --output" if output is None else str(output)
-        msg.fail("Interrupted. What is done is kept", kept, exits=1)
     show_outcomes(outcomes, choose_on_query=choose_on_query)
     for path in made:
         msg.good("Wrote the results", str(path))
