@@ -58,7 +58,7 @@ ROWS: dict[str, dict[str, dict[str, Any]]] = {
     "protonet_ner": {DEFAULT: {}},
     "nnshot_ner": {DEFAULT: {}},
     "structshot_ner": vary_dependency(0.01),
-    "protonet_pd_ner": vary_dependency(1.0),
+    "protonet_pd_ner": vary_dependency(0.1),
     "epnet_tokens_ner": vary_dependency(1.0),
     "container_ner": {
         **vary_dependency(0.01),
