@@ -5,6 +5,7 @@ import re
 import pytest
 import srsly
 
+from measurements import episodes
 from measurements.benchmarking import get_results_path
 from measurements.comparison_tables import make_page
 from measurements.settings import make_table, read_scores
@@ -58,6 +59,11 @@ def test_results_in_the_comparison_are_those_of_the_benchmarks():
     assert folders
     for folder in folders:
         assert make_table(read_scores(list(folder.iterdir()))) in page
+
+
+def test_results_of_episodes_are_those_that_were_measured():
+    page = (ROOT / "docs" / "measuring.md").read_text(encoding="utf8")
+    assert episodes.make_table(list((ROOT / "docs" / "episodes").iterdir())) in page
 
 
 @pytest.mark.parametrize("name", list_sources())
