@@ -216,6 +216,14 @@ class Errors(metaclass=ErrorsWithCodes):
         "Can't report on '{path}': {reason}. Give the folder of a run, such as "
         "training/demo after: python -m spacy project run all"
     )
+    EP090 = (
+        "{names} are settings of the training. To vary them, give the config of a "
+        "training, such as configs/source.cfg, in place of a source that is trained."
+    )
+    EP091 = (
+        "A source is trained for each value. Give --output a folder for them and "
+        "their results. What was interrupted goes on from what is in it."
+    )
 
 
 class CorpusError(ValueError):

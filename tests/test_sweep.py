@@ -3,6 +3,7 @@
 import pytest
 import srsly
 from spacy.tokens import DocBin
+from spacy.util import load_config
 from typer.testing import CliRunner
 
 from spacy_epnet.cli import epnet_cli
@@ -22,7 +23,7 @@ def test_values_are_read_as_in_a_config():
     assert read_setting("adapt.tau=null,2").values == [None, 2]
     assert read_setting("adapt.dispersion_loss=true,false").values == [True, False]
     name, values = read_setting("adapt.distance=means,divergence")
-    assert (name, values) == ("distance", ["means", "divergence"])
+    assert (name, values) == ("adapt.distance", ["means", "divergence"])
 
 
 @pytest.mark.parametrize("text", ["lr=1", "adapt.lr", "adapt.lr=", "adapt.lr=1,,2"])
@@ -72,7 +73,7 @@ def test_the_best_is_that_of_the_mean_over_targets_and_support_sets():
         ("lr=2", 5, "a", 1): 99.0,
         ("lr=2", 5, "b", 1): None,
     }
-    outcome = summarize(make_results(scores), ["a", "b"])
+    outcome = summarize({"": make_results(scores)}, ["a", "b"])
     assert outcome.averages["lr=1", 1] == [20.0]
     assert outcome.averages["lr=2", 5] == [35.0]
     assert outcome.choose() == {1: "lr=2", 5: "lr=1"}
@@ -145,3 +146,47 @@ def test_mistakes_are_explained(folder):
     result = invoke(folder / "source", *target, "--set", "adapt.temperature=1")
     assert result.exit_code == 1
     assert "temperature" in result.output
+
+
+def test_a_source_is_trained_for_each_value_of_a_setting_of_the_training(
+    folder, source_config
+):
+    config = source_config.copy()
+    config["training"] |= {"max_steps": 2, "eval_frequency": 2}
+    config.to_disk(folder / "tiny.cfg")
+    corpora = [folder / "dev.spacy", folder / "test.spacy"]
+    args = [
+        *(folder / "tiny.cfg", *corpora, "--set", "components.epnet_ner.tau=1.5,4"),
+        *("--set", "adapt.lr=0.001,0.01", "--shots", 1, *QUICK),
+        *("--corpora.train.path", corpora[0], "--corpora.dev.path", corpora[1]),
+    ]
+    result = invoke(*args)
+    assert "EP091" in result.output
+    output, plot = folder / "tau", folder / "tau.svg"
+    result = invoke(*args, "--output", output, "--plot", plot)
+    assert result.exit_code == 0, result.output
+    assert "tau=1.5, lr=0.001" in result.output
+    assert "tau=4, lr=0.01" in result.output
+    assert plot.exists()
+    for tau in (1.5, 4):
+        source = output / f"tau={tau}"
+        trained = load_config(source / "model-best" / "config.cfg")
+        assert trained["components"]["epnet_ner"]["tau"] == tau
+        runs = srsly.read_json(source / "results.json")["runs"]
+        assert {run["profile"] for run in runs.values()} == {"lr=0.001", "lr=0.01"}
+    # What is done isn't done again.
+    before = {path: path.read_bytes() for path in output.rglob("*") if path.is_file()}
+    assert invoke(*args, "--output", output).exit_code == 0
+    assert before == {path: path.read_bytes() for path in before}
+
+
+def test_settings_of_a_training_need_its_config(folder):
+    varied = ["--set", "components.epnet_ner.tau=1,2"]
+    target = [folder / "dev.spacy", folder / "test.spacy"]
+    result = invoke(folder / "source", *target, *varied)
+    assert result.exit_code == 1
+    assert "EP090" in result.output
+    result = invoke(
+        folder / "source", *target, "--set", "adapt.lr=1", "--paths.train", "x"
+    )
+    assert "EP030" in result.output

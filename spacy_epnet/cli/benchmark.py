@@ -75,7 +75,6 @@ def benchmark_cli(
     b/test.spacy --profile paper --profile default --output results.json
     """
     from ..evaluation.benchmark import Benchmark, Profile, make_targets
-    from ..evaluation.results import Results
 
     import_code(code)
     setup_gpu(use_gpu, silent=True)
@@ -95,18 +94,29 @@ def benchmark_cli(
             [path.with_suffix(".json") for path in given or []],
             name,
         )
-        results = Results(output, benchmark.describe())
-        if results.runs:
-            msg.info(
-                f"Going on after {len(results.runs)} runs that are done", str(output)
-            )
-        with Progress(benchmark, len(results.runs)) as progress:
-            for run, result in benchmark.run(results.runs, on_encode=progress.encoded):
-                results.add(run, result)
-                progress.finished(run, result)
+        results = run_benchmark(benchmark, output)
     show_results(results, per_type=per_type)
     if output is not None:
         msg.good("Wrote the results", str(output))
+
+
+def run_benchmark(benchmark: Any, output: Path | None) -> Any:
+    """Make all runs of a benchmark, or those that are left, with a bar.
+
+    benchmark (Benchmark): The benchmark.
+    output (Optional[Path]): The file of its results.
+    RETURNS (Results): The results.
+    """
+    from ..evaluation.results import Results
+
+    results = Results(output, benchmark.describe())
+    if results.runs:
+        msg.info(f"Going on after {len(results.runs)} runs that are done", str(output))
+    with Progress(benchmark, len(results.runs)) as progress:
+        for run, result in benchmark.run(results.runs, on_encode=progress.encoded):
+            results.add(run, result)
+            progress.finished(run, result)
+    return results
 
 
 def split_options(values: list[str]) -> tuple[list[str], list[str]]:

@@ -1,16 +1,18 @@
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from spacy.cli._util import import_code, setup_gpu
+from spacy.cli._util import import_code, parse_config_overrides, setup_gpu
+from spacy.language import Language
 from wasabi import msg
 
 from ..corpora.files import check_places
 from ..errors import Errors
 from ..sources.catalog import load_pipeline
 from ._app import epnet_cli
-from .adapt import read_settings
-from .benchmark import Progress, read_shots, split_options
+from .adapt import SECTION, read_settings
+from .benchmark import read_shots, run_benchmark, split_options
 from .failures import tell_failures
 from .options import (
     WITH_SETTINGS,
@@ -18,12 +20,11 @@ from .options import (
     ComponentName,
     GpuId,
     ProfileName,
-    ResultsPath,
     SettingsFile,
     Shots,
-    Source,
     Supports,
 )
+from .train import train
 
 HELD_OUT = "held-out"
 
@@ -31,7 +32,13 @@ HELD_OUT = "held-out"
 @epnet_cli.command("sweep", context_settings=WITH_SETTINGS)
 def sweep_cli(
     ctx: typer.Context,
-    model: Source,
+    model: Annotated[
+        str,
+        typer.Argument(
+            help="Source pipeline: a folder, a package, or one that comes with "
+            "spacy-epnet, such as small. Or the config of a training"
+        ),
+    ],
     corpora: Annotated[
         list[Path] | None,
         typer.Argument(
@@ -42,7 +49,7 @@ def sweep_cli(
         list[str] | None,
         typer.Option(
             "--set",
-            help="Setting and its values, such as adapt.tau=1,2,3. If it is given "
+            help="Setting and its values, such as adapt.lr=1e-4,5e-4. If it is given "
             "several times, all combinations are tried",
         ),
     ] = None,
@@ -64,7 +71,15 @@ def sweep_cli(
     supports: Supports = 5,
     config: SettingsFile = None,
     profile: ProfileName = None,
-    output: ResultsPath = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="JSON file for the results, or a folder if sources are trained. What "
+            "was interrupted goes on from what is in it",
+        ),
+    ] = None,
     plot: Annotated[
         Path | None, typer.Option(help="File for a plot, such as plot.svg or .png")
     ] = None,
@@ -73,20 +88,21 @@ def sweep_cli(
     use_gpu: GpuId = -1,
 ) -> None:
     """
-    Try values of settings of the adaptation, each on the same support sets. A value is
-    chosen on types that are held out from the source, and not on the targets, because
-    what is tuned on a test set says nothing about others.
+    Try values of settings, each on the same support sets. A value is chosen on types
+    that are held out from the source, and not on the targets, because what is tuned on
+    a test set says nothing about others. Of settings of the training, a source is
+    trained for each value: give the config in place of the source, its other settings
+    like those of spacy train, and --output a folder.
 
     Example: spacy epnet sweep source --held-out other_types.spacy --set
     adapt.lr=1e-4,5e-4
 
-    Example: spacy epnet sweep source dev.spacy test.spacy --set adapt.tau=1,2,3
-    --output tau.json --plot tau.svg
+    Example: spacy epnet sweep configs/source.cfg dev.spacy test.spacy --set
+    components.epnet_ner.tau=1,2,3 --paths.train train.spacy --paths.dev
+    held-out.spacy --output training/tau --plot tau.svg
     """
     from ..evaluation.benchmark import Benchmark, Target, make_targets
-    from ..evaluation.plots import check_suffix, draw_lines, make_figure, save
-    from ..evaluation.results import Results
-    from ..evaluation.sweep import list_profiles, read_setting, summarize
+    from ..evaluation.sweep import list_profiles, list_sources, read_setting, summarize
 
     import_code(code)
     setup_gpu(use_gpu, silent=True)
@@ -94,56 +110,128 @@ def sweep_cli(
     with tell_failures("The sweep stopped", output):
         if not varied:
             raise ValueError(Errors.EP057)
-        if plot is not None:
-            check_suffix(plot)
-            make_figure(1, 1)  # so that an extra that is missing is missed at once
+        check_plot(plot)
         settings = [read_setting(text) for text in varied]
-        base, changes = read_settings(config, profile, [*ctx.args, *options])
+        adapting, training = part_options([*ctx.args, *options])
+        check_training(model, settings, output)
+        base, changes = read_settings(
+            config, profile, adapting if is_config(model) else [*adapting, *training]
+        )
         targets = make_targets([Path(path) for path in paths])
-        names = [target.name for target in targets]
-        nlp = load_pipeline(model)
+        own = {"the targets": [target.name for target in targets]}
         if held_out is not None:
-            check_held_out(nlp, held_out, name)
             targets.append(Target(HELD_OUT, held_out, held_out))
+            own = {"the held-out types": [HELD_OUT], **own}
         if not targets:
             raise ValueError(Errors.EP058)
         made = [path for path in (output, plot) if path is not None]
         check_places(made, [path for t in targets for path in (t.dev, t.test)])
-        benchmark = Benchmark(
-            nlp,
-            targets,
-            list_profiles(settings, base, changes),
-            read_shots(shots),
-            list(range(supports)),
-            name=name,
-        )
-        results = Results(output, benchmark.describe())
-        if results.runs:
-            msg.info(f"Going on after {len(results.runs)} runs", str(output))
-        with Progress(benchmark, len(results.runs)) as progress:
-            for run, result in benchmark.run(results.runs, on_encode=progress.encoded):
-                results.add(run, result)
-                progress.finished(run, result)
-        chosen_on = {
-            "the held-out types": [HELD_OUT] if held_out is not None else [],
-            "the targets": names,
-        }
+        measured = {}
+        sources = iter_sources(model, list_sources(settings), training, output, use_gpu)
+        for title, nlp, results_path in sources:
+            if held_out is not None:
+                check_held_out(nlp, held_out, name)
+            benchmark = Benchmark(
+                nlp,
+                targets,
+                list_profiles(settings, base, changes),
+                read_shots(shots),
+                list(range(supports)),
+                name=name,
+            )
+            measured[title] = run_benchmark(benchmark, results_path)
         outcomes = {
-            title: summarize(results, own) for title, own in chosen_on.items() if own
+            title: summarize(measured, names) for title, names in own.items() if names
         }
         if plot is not None:
-            lines = {
-                f"{title}, {kind}" if len(outcomes) > 1 else kind: line
-                for title, outcome in outcomes.items()
-                for kind, line in outcome.get_lines().items()
-            }
-            x = ", ".join(setting.name for setting in settings)
-            values = next(iter(outcomes.values())).values
-            ticks = [value.removeprefix(f"{x}=") for value in values]
-            save(draw_lines(lines, x=x, y="F1, mean over targets", ticks=ticks), plot)
+            draw(outcomes, ", ".join(setting.title for setting in settings), plot)
     show_outcomes(outcomes, choose_on_query=choose_on_query)
     for path in made:
         msg.good("Wrote the results", str(path))
+
+
+def is_config(model: str) -> bool:
+    """Whether a source is still to be trained."""
+    return Path(model).suffix == ".cfg"
+
+
+def part_options(args: list[str]) -> tuple[list[str], list[str]]:
+    """Part options of the adaptation, such as --adapt.lr, from others."""
+    adapting: list[str] = []
+    training: list[str] = []
+    place = training
+    for arg in args:
+        if arg.startswith("--"):
+            place = adapting if arg.startswith(f"--{SECTION}.") else training
+        place.append(arg)
+    return adapting, training
+
+
+def check_training(model: str, settings: list[Any], output: Path | None) -> None:
+    """Refuse to vary a training where there is none, or has no place.
+
+    model (str): The source, or the config of its training.
+    settings (List[Setting]): What is varied.
+    output (Optional[Path]): Where sources and results will be.
+    """
+    names = [setting.name for setting in settings if not setting.is_adapting]
+    if names and not is_config(model):
+        raise ValueError(Errors.EP090.format(names=", ".join(names)))
+    if is_config(model) and (output is None or output.is_file()):
+        raise ValueError(Errors.EP091)
+
+
+def iter_sources(
+    model: str,
+    trainings: dict[str, dict[str, Any]],
+    options: list[str],
+    output: Path | None,
+    use_gpu: int,
+) -> Iterator[tuple[str, Language, Path | None]]:
+    """Load the sources, trained before if they have to be.
+
+    model (str): The source, or the config of its training.
+    trainings (Dict[str, Dict[str, Any]]): What differs in each training.
+    options (List[str]): What is the same in all, such as --paths.train.
+    output (Optional[Path]): The file of the results, or a folder for all.
+    use_gpu (int): The GPU, or -1 for none.
+    YIELDS (Tuple[str, Language, Optional[Path]]): What each is called, the pipeline,
+        and where its results are.
+    """
+    if output is None or not is_config(model):
+        yield "", load_pipeline(model), output
+        return
+    overrides = parse_config_overrides(options)
+    for title, values in trainings.items():
+        msg.divider(title or model)
+        # A value may be a path.
+        folder = output / title.replace("/", "_")
+        train(Path(model), {**overrides, **values}, folder, use_gpu)
+        nlp = load_pipeline(str(folder / "model-best"))
+        yield title, nlp, folder / "results.json"
+
+
+def check_plot(plot: Path | None) -> None:
+    """Find out at once that a plot can't be drawn."""
+    from ..evaluation.plots import check_suffix, make_figure
+
+    if plot is not None:
+        check_suffix(plot)
+        make_figure(1, 1)
+
+
+def draw(outcomes: dict[str, Any], x: str, plot: Path) -> None:
+    """Draw a curve for each number of shots."""
+    from ..evaluation.plots import draw_lines, save
+
+    lines = {
+        f"{title}, {kind}" if len(outcomes) > 1 else kind: line
+        for title, outcome in outcomes.items()
+        for kind, line in outcome.get_lines().items()
+    }
+    values = next(iter(outcomes.values())).values
+    ticks = [value.removeprefix(f"{x}=") for value in values]
+    save(draw_lines(lines, x=x, y="F1, mean over targets", ticks=ticks), plot)
 
 
 def check_held_out(nlp: Any, path: Path, name: str | None) -> None:

@@ -1,6 +1,6 @@
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from spacy.cli._util import (
@@ -39,13 +39,26 @@ def train_cli(
 
     Example: spacy epnet train configs/mixed.cfg --output training/small
     """
+    overrides = parse_config_overrides(ctx.args)
+    import_code(code)
+    setup_gpu(use_gpu)
+    train(config_path, overrides, output, use_gpu)
+
+
+def train(
+    config_path: Path, overrides: dict[str, Any], output: Path, use_gpu: int = -1
+) -> None:
+    """Train a pipeline, or go on with it. If it is trained already, nothing is done.
+
+    config_path (Path): The config.
+    overrides (Dict[str, Any]): What differs from it, such as "training.max_steps".
+    output (Path): Folder for the pipeline and the checkpoint.
+    use_gpu (int): The GPU, or -1 for none.
+    """
     from spacy.training.initialize import init_nlp
 
     from ..training.loop import Training
 
-    overrides = parse_config_overrides(ctx.args)
-    import_code(code)
-    setup_gpu(use_gpu)
     try:
         with show_validation_error(config_path):
             config = load_config(config_path, overrides=overrides, interpolate=False)

@@ -1,7 +1,7 @@
 """One setting after another: what each value gives."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import product
 from statistics import fmean
 from typing import Any, NamedTuple
@@ -19,10 +19,22 @@ SECTION = "adapt"
 
 
 class Setting(NamedTuple):
-    """A setting of an adaptation, and the values that it is to have."""
+    """A setting of an adaptation or a training, and the values that it is to have."""
 
-    name: str  # without the section, such as lr
+    name: str  # as in a config, such as adapt.lr
     values: list[Any]
+
+    @property
+    def is_adapting(self) -> bool:
+        """RETURNS (bool): Whether it is one of an adaptation."""
+        return self.name.startswith(f"{SECTION}.")
+
+    @property
+    def title(self) -> str:
+        """RETURNS (str): What it is called in tables, such as lr."""
+        if self.is_adapting:
+            return self.name.removeprefix(f"{SECTION}.")
+        return self.name.rpartition(".")[2]
 
 
 def read_setting(text: str) -> Setting:
@@ -33,12 +45,12 @@ def read_setting(text: str) -> Setting:
     """
     name, _, values = text.partition("=")
     parts = [part.strip() for part in values.split(",")]
-    if not name.startswith(f"{SECTION}.") or not all(parts):
+    if "." not in name or not all(parts):
         expected = "a setting and its values, such as adapt.lr=1e-4,5e-4"
         raise ValueError(
             Errors.EP009.format(setting="--set", value=text, expected=expected)
         )
-    return Setting(name.removeprefix(f"{SECTION}."), [read_value(p) for p in parts])
+    return Setting(name, [read_value(part) for part in parts])
 
 
 def read_value(text: str) -> Any:
@@ -49,22 +61,45 @@ def read_value(text: str) -> Any:
         return text
 
 
+def combine(settings: list[Setting]) -> dict[str, dict[str, Any]]:
+    """List all ways to choose values.
+
+    settings (List[Setting]): What is varied.
+    RETURNS (Dict[str, Dict[str, Any]]): The ways, by what is chosen, such as
+        "lr=0.001". If nothing is varied, there is one, without a name.
+    """
+    ways = {}
+    for values in product(*(setting.values for setting in settings)):
+        chosen = list(zip(settings, values, strict=True))
+        title = ", ".join(f"{s.title}={show_value(v)}" for s, v in chosen)
+        ways[title] = {setting.name: value for setting, value in chosen}
+    return ways
+
+
+def list_sources(settings: list[Setting]) -> dict[str, dict[str, Any]]:
+    """List the trainings that are needed.
+
+    settings (List[Setting]): What is varied.
+    RETURNS (Dict[str, Dict[str, Any]]): What differs from the config in each.
+    """
+    return combine([setting for setting in settings if not setting.is_adapting])
+
+
 def list_profiles(
     settings: list[Setting], base: str, changes: dict[str, Any]
 ) -> dict[str, Profile]:
-    """List all ways to choose the values.
+    """List the ways to adapt.
 
     settings (List[Setting]): What is varied.
     base (str): The profile that they change.
     changes (Dict[str, Any]): What else differs from it.
-    RETURNS (Dict[str, Profile]): The ways, by what is chosen, such as "lr=0.001".
+    RETURNS (Dict[str, Profile]): The ways.
     """
-    profiles = {}
-    for values in product(*(setting.values for setting in settings)):
-        chosen = dict(zip((setting.name for setting in settings), values, strict=True))
-        title = ", ".join(f"{n}={show_value(v)}" for n, v in chosen.items())
-        profiles[title] = Profile(base, merge(changes, dot_to_dict(chosen)))
-    return profiles
+    ways = combine([setting for setting in settings if setting.is_adapting])
+    return {
+        title: Profile(base, merge(changes, dot_to_dict(chosen).get(SECTION, {})))
+        for title, chosen in ways.items()
+    }
 
 
 def show_value(value: Any) -> str:
@@ -105,26 +140,38 @@ class Outcome(NamedTuple):
         }
 
 
-def summarize(results: Results, targets: Iterable[str]) -> Outcome:
+def summarize(measured: Mapping[str, Results], targets: Iterable[str]) -> Outcome:
     """Take the results on some targets together.
 
-    results (Results): All results, with a profile for each value.
+    measured (Mapping[str, Results]): The results of each source, with a profile for
+        each way to adapt it.
     targets (Iterable[str]): The targets.
     RETURNS (Outcome): What the values give. Support sets that aren't measured on every
         target are left out.
     """
     wanted = {*targets}
     found: dict[tuple[str, int, int], dict[str, float]] = defaultdict(dict)
-    for run in results.runs.values():
-        if run["target"] in wanted and "failed" not in run:
-            key = run["profile"], run["shots"], run["support"]
-            found[key][run["target"]] = run["f"]
+    for source, results in measured.items():
+        for run in results.runs.values():
+            if run["target"] in wanted and "failed" not in run:
+                value = join_titles(source, run["profile"])
+                found[value, run["shots"], run["support"]][run["target"]] = run["f"]
     averages: dict[tuple[str, int], list[float]] = defaultdict(list)
     for (value, shots, _), scores in found.items():
         if len(scores) == len(wanted):
             averages[value, shots].append(fmean(scores.values()))
-    header = results.header
-    return Outcome(list(header["profiles"]), header["shots"], dict(averages))
+    values = [
+        join_titles(source, profile)
+        for source, results in measured.items()
+        for profile in results.header["profiles"]
+    ]
+    shots = next(iter(measured.values())).header["shots"]
+    return Outcome(values, shots, dict(averages))
+
+
+def join_titles(*titles: str) -> str:
+    """Name a choice of values for the training and for the adaptation."""
+    return ", ".join(filter(None, titles))
 
 
 def make_table(outcome: Outcome) -> tuple[list[str], list[list[str]]]:
