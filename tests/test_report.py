@@ -145,7 +145,9 @@ def test_nothing_is_cut_off_in_a_browser(run, tmp_path, width, scheme):
       const ink = getComputedStyle(document.body).color;
       const paper = getComputedStyle(document.body).backgroundColor;
       const images = [...document.images].filter(i => !i.naturalWidth).length;
-      const fits = page.scrollWidth <= page.clientWidth;
+      const values = [...document.querySelectorAll("td:nth-child(2):last-child")];
+      const fits = page.scrollWidth <= page.clientWidth && values.length > 0 &&
+        values.every(v => v.getBoundingClientRect().right <= page.clientWidth);
       document.title = [fits, images, ink, paper].join("|");
     };</script></body>"""
     path = tmp_path / "probe.html"

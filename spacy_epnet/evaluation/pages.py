@@ -31,6 +31,8 @@ th, td { padding: .3rem .7rem; border-bottom: 1px solid var(--line); text-align:
   vertical-align: top; }
 th:first-child, td:first-child { text-align: left; }
 thead th { background: var(--soft); }
+/* Tables of two columns don't scroll: names are short, and values may break. */
+td:nth-child(2):last-child { overflow-wrap: anywhere; }
 figure { margin: 1rem 0; }
 figure img { max-width: 100%; height: auto; background: #ffffff; border-radius: 6px; }
 figcaption { font-size: .9rem; opacity: .8; }

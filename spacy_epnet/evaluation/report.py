@@ -10,6 +10,7 @@ import srsly
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
+from spacy.util import dict_to_dot
 
 from ..corpora.sampling import Corpus
 from ..errors import Errors
@@ -166,7 +167,7 @@ def show_settings(run: RunFolder, nlp: Language | None) -> Iterator[str]:
     """How it was adapted, and what the pipeline is."""
     for file, data in run.adaptations.items():
         yield make_heading(f"Adaptation, {file}")
-        settings = sorted(data["settings"].items())
+        settings = sorted(dict_to_dot(data["settings"]).items())
         yield make_table(["setting", "value"], [(k, _show(v)) for k, v in settings])
         yield make_heading("Support set")
         yield make_table(["type", "examples"], data["support"].items())
