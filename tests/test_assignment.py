@@ -143,3 +143,27 @@ def test_the_prototypes_of_the_source_are_kept_for_later(trained):
     first = adapt(trained, SUPPORT, max_steps=5)
     again = adapt(first.nlp, [("Ada left .", [(0, 3, "PERSON")])], max_steps=5)
     assert again.learning.assignments["PERSON"].row == 1
+
+
+def test_names_of_source_types_are_encoded_once_until_the_encoder_learns(
+    trained, examples, monkeypatch
+):
+    encoded = []
+    make_doc = trained.make_doc
+    monkeypatch.setattr(
+        trained, "make_doc", lambda text: encoded.append(text) or make_doc(text)
+    )
+    first = adapt(trained, SUPPORT)
+    known = {get_words(label) for label in trained.get_pipe("epnet_ner").labels}
+    assert known < {*encoded}
+    encoded.clear()
+    second = adapt(trained, SUPPORT)
+    assert not known & {*encoded}
+    assert first.learning.details == second.learning.details
+    trained.update(examples[:2], sgd=trained.create_optimizer())
+    adapt(trained, SUPPORT)
+    assert known < {*encoded}
+    encoded.clear()
+    trained.from_bytes(trained.to_bytes())
+    adapt(trained, SUPPORT)
+    assert known < {*encoded}

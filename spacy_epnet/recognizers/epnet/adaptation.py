@@ -1,10 +1,12 @@
 """The paper's Adapt step: prototypes for new types, fine-tuned on their examples."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy
 from thinc.api import Model, Ops
+from thinc.types import Floats2d
 
 from ...corpora.mixing import split_type
 from ..layout import get_layout
@@ -101,6 +103,7 @@ def assign_prototypes(
     kept: list[Generation],
     known: dict[str, int],
     families: dict[str, str],
+    name_vectors: dict[tuple[str, ...], Floats2d],
 ) -> dict[str, Assignment]:
     """Choose what new types begin with.
 
@@ -111,6 +114,8 @@ def assign_prototypes(
     kept (List[Generation]): Types that stay, whose rows can't be taken.
     known (Dict[str, int]): The rows of all types that the source has been trained on.
     families (Dict[str, str]): The corpora of types that are called after one.
+    name_vectors (Dict[Tuple[str, ...], Floats2d]): Names that this encoder has encoded
+        before. Those of source types are added.
     RETURNS (Dict[str, Assignment]): What each type begins with. A type that the
         recogniser has been trained on begins with the prototype that it had then.
     """
@@ -133,7 +138,9 @@ def assign_prototypes(
             known,
             used,
             list_free({*taken, *used.values()}, len(prototypes)),
-            lambda names: compare_names(lesson, names, known_names, ops=head.ops),
+            lambda names: compare_names(
+                lesson, names, tuple(known_names), name_vectors, ops=head.ops
+            ),
             settings.seed,
         )
         chosen |= settings.assignment(new, evidence)
@@ -151,15 +158,35 @@ def get_members(targets: Any, columns: list[int]) -> Any:
 
 
 def compare_names(
-    lesson: Lesson, labels: list[str], others: list[str], *, ops: Ops
+    lesson: Lesson,
+    labels: list[str],
+    others: tuple[str, ...],
+    known: dict[tuple[str, ...], Floats2d],
+    *,
+    ops: Ops,
 ) -> Any:
-    """(labels, others) How alike the names of types are, to the pipeline's encoder."""
-    texts = [get_words(label) for label in (*labels, *others)]
-    tokens = map(ops.to_numpy, lesson.encode_texts(texts))
-    vectors = numpy.stack([part.mean(axis=0) for part in tokens])
+    """(labels, others) How alike the names of types are, to the pipeline's encoder.
+
+    lesson (Lesson): What encodes them.
+    labels (List[str]): Names.
+    others (Tuple[str, ...]): Names of the source's types, which are many and the same
+        every time.
+    known (Dict[Tuple[str, ...], Floats2d]): Others that are encoded already.
+    ops (Ops): Where the arrays are made.
+    """
+    if others not in known:
+        known[others] = encode_names(lesson, others, ops=ops)
+    vectors = known[others]
     # All names have much in common. What sets them apart is what counts.
-    vectors -= vectors[len(labels) :].mean(axis=0)
-    return get_cosines(vectors[: len(labels)], vectors[len(labels) :])
+    common = vectors.mean(axis=0)
+    own = encode_names(lesson, labels, ops=ops)
+    return get_cosines(own - common, vectors - common)
+
+
+def encode_names(lesson: Lesson, names: Iterable[str], *, ops: Ops) -> Any:
+    """(names, d2) A vector for the name of each type."""
+    tokens = lesson.encode_texts([get_words(name) for name in names])
+    return numpy.stack([ops.to_numpy(part).mean(axis=0) for part in tokens])
 
 
 def choose_trained_rows(rows: dict[str, int], old: dict[str, int]) -> list[int]:

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from spacy.tokens import Doc
 from spacy.training import Example
+from thinc.types import Floats2d
 
 from ...types import Bools2d
 from ..gold import Gold
@@ -37,6 +38,11 @@ class EPNetRecognizer(PrototypeRecognizer):
     adapt_type = EPNetAdaptSettings
     profiles = Path(__file__).with_name("profiles.cfg")
 
+    def __init__(self, *args: Any, **settings: Any):
+        super().__init__(*args, **settings)
+        # Of the source's types. Copies share them, as they share the encoder.
+        self.name_vectors: dict[tuple[str, ...], Floats2d] = {}
+
     @property
     def loss_parts(self) -> dict[str, str]:
         """RETURNS (Dict[str, str]): Where `update` puts the parts of the loss."""
@@ -44,6 +50,7 @@ class EPNetRecognizer(PrototypeRecognizer):
 
     def update_model(self, docs: list[Doc], golds: list[Gold]) -> dict[str, float]:
         """Learn from a batch, up to the gradients. See the base."""
+        self.name_vectors.clear()
         ops = self.model.ops
         pool = get_span_pool(
             golds,
@@ -110,6 +117,7 @@ class EPNetRecognizer(PrototypeRecognizer):
             kept=kept,
             known=known,
             families=get_families(self.corpora),
+            name_vectors=self.name_vectors,
         )
         rows = {label: assigned.row for label, assigned in assignments.items()}
         self.learned["generations"] = [*kept, rows]
@@ -131,3 +139,8 @@ class EPNetRecognizer(PrototypeRecognizer):
         if not lesson.extends:
             self.cfg["overlaps"] = lesson.config["overlaps"]
         return describe_learning(assignments, tuning)
+
+    def _set_learned(self, learned: dict[str, Any]) -> None:
+        super()._set_learned(learned)
+        # The encoder may be another one.
+        self.name_vectors = {}
