@@ -24,6 +24,8 @@ EPNET: dict[str, dict[str, Any]] = {
     "dropout 0.5": {"dropout": 0.5},
     "no average": {"average": 0},
     "no hard None spans": {"hard_nones": 0.0},
+    "10 None spans": {"none_samples": 10},
+    "20 None spans": {"none_samples": 20},
     "100 None spans": {"none_samples": 100},
     "no dispersion": {"dispersion_loss": False},
     "the nearer of overlapping spans": {"overlaps": NEAR},
