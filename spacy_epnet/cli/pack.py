@@ -5,10 +5,11 @@ import spacy
 import typer
 from wasabi import msg
 
-from ..corpora.files import check_places
-from ..sources.packing import pack_source
+from ..sources.catalog import locate_pipeline
+from ..sources.packing import is_packed, pack_source
 from ._app import epnet_cli
 from .options import Pipeline
+from .places import check_folder
 
 
 @epnet_cli.command("pack")
@@ -40,9 +41,8 @@ def pack_cli(
         "license": license,
     }
     try:
-        check_places(
-            [output], [path for path in (Path(model), encoder) if path.exists()]
-        )
+        inputs = [locate_pipeline(model), encoder]
+        check_folder(output, inputs, may_replace=is_packed)
         nlp = spacy.load(model)
         nlp.meta.update({key: value for key, value in given.items() if value})
         pack_source(nlp, encoder, output)

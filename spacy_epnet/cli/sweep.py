@@ -5,9 +5,8 @@ import typer
 from spacy.cli._util import import_code, setup_gpu
 from wasabi import msg
 
-from ..corpora.files import check_places
 from ..errors import Errors
-from ..sources.catalog import load_pipeline
+from ..sources.catalog import load_pipeline, locate_pipeline
 from ._app import epnet_cli
 from .adapt import read_settings
 from .benchmark import Progress, read_shots, split_options
@@ -24,6 +23,7 @@ from .options import (
     Source,
     Supports,
 )
+from .places import check_files
 
 HELD_OUT = "held-out"
 
@@ -101,14 +101,15 @@ def sweep_cli(
         base, changes = read_settings(config, profile, [*ctx.args, *options])
         targets = make_targets([Path(path) for path in paths])
         names = [target.name for target in targets]
+        made = [path for path in (output, plot) if path is not None]
+        inputs = [locate_pipeline(model), *paths, held_out, config, code]
+        check_files(made, inputs)
         nlp = load_pipeline(model)
         if held_out is not None:
             check_held_out(nlp, held_out, name)
             targets.append(Target(HELD_OUT, held_out, held_out))
         if not targets:
             raise ValueError(Errors.EP058)
-        made = [path for path in (output, plot) if path is not None]
-        check_places(made, [path for t in targets for path in (t.dev, t.test)])
         benchmark = Benchmark(
             nlp,
             targets,
