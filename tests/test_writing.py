@@ -6,6 +6,7 @@ import shutil
 import signal
 import stat
 import threading
+from unittest.mock import patch
 
 import pytest
 
@@ -14,14 +15,13 @@ from spacy_epnet.errors import CorpusError
 from spacy_epnet.writing import (
     PREFIX,
     check_places,
-    find_place,
     hold_signals,
     settle_left_overs,
     write_together,
     write_whole,
 )
 
-from .faults import FAULTS, GROWING, fail_at, list_steps, run_in_child
+from .faults import Faults, run_in_child
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 
@@ -64,62 +64,90 @@ def list_left_overs(folder):
     return list(folder.rglob(f"{PREFIX}*"))
 
 
-def write_old(write, folder):
+def write_without_exchange(folder, text):
+    with patch.object(writing, "exchange", lambda one, other: False):
+        write_folder(folder, text)
+
+
+def count_steps(write, folder):
+    """How often a writer changes something on the disk."""
     write(folder, "old")
-    return read(folder)
+
+    def count():
+        steps = Faults().strike(lambda: write(folder, "new"), None, None)
+        (folder.parent / "steps").write_text(str(len(steps)))
+
+    assert run_in_child(count) == 0
+    write(folder, "old")
+    return int((folder.parent / "steps").read_text())
 
 
-@pytest.fixture(params=[True, False], ids=["exchanged", "moved aside"])
-def can_exchange(request, monkeypatch):
-    """Whether the system can let two folders change places."""
-    if not request.param:
-        monkeypatch.setattr(writing, "exchange", lambda one, other: False)
-    return request.param
-
-
-@pytest.mark.parametrize("fault", FAULTS)
-@pytest.mark.parametrize("write", [write_file, write_folder, write_pair, write_to_link])
-def test_old_or_new_is_there_whatever_happens_at_any_step(
-    tmp_path, write, fault, can_exchange
-):
+@pytest.fixture
+def folder(tmp_path):
     folder = tmp_path / "out"
     folder.mkdir()
-    old = write_old(write, folder)
+    return folder
+
+
+WRITERS = [write_file, write_folder, write_without_exchange, write_pair, write_to_link]
+
+
+@pytest.mark.parametrize("write", WRITERS)
+def test_processes_killed_at_any_step_leave_the_old_or_the_new(folder, write):
+    n_steps = count_steps(write, folder)
+    assert n_steps > 8
+    old = read(folder)
     new = dict.fromkeys(old, "new")
-    steps = list_steps(lambda: write(folder, "new"), tmp_path / "steps")
-    assert len(steps) > 8
-    assert read(folder) == new
-    codes = set()
-    for number, step in enumerate(steps):
-        if fault == errno.ENOSPC and step not in GROWING:
-            continue
-        write_old(write, folder)
-        strike = fail_at(number, fault)
-        codes.add(run_in_child(lambda: write(folder, "new"), before=strike))
-        if fault != signal.SIGKILL:
-            assert not list_left_overs(folder), step
-        elif write is write_pair or not can_exchange:
-            settle_left_overs(find_place(folder / "a").parent)
-        assert read(folder) in (old, new), step
-        # Whoever writes there next removes what is left.
-        write(folder, "new")
-        assert read(folder) == new
-        assert not list_left_overs(folder), step
-    expected = {signal.SIGKILL: {-9}, signal.SIGINT: {1}, errno.ENOSPC: {1}}
-    assert codes - {0} == expected[fault]
+    found = []
+    for step in range(n_steps):
+        code = run_in_child(
+            lambda step=step: Faults().strike(
+                lambda: write(folder, "new"), step, signal.SIGKILL
+            )
+        )
+        assert code == -signal.SIGKILL
+        if write in (write_pair, write_without_exchange):
+            # Whoever reads or writes there next puts them back in one step.
+            settle_left_overs(folder)
+        found.append(read(folder))
+        write(folder, "old")
+        assert read(folder) == old
+        assert not list_left_overs(folder)
+    n_old = found.count(old)
+    assert 0 < n_old < n_steps
+    assert found == [old] * n_old + [new] * (n_steps - n_old)
+
+
+@pytest.mark.parametrize("fault", [signal.SIGINT, errno.ENOSPC])
+@pytest.mark.parametrize("write", WRITERS)
+def test_interrupts_and_full_disks_at_any_step_leave_no_left_over(folder, write, fault):
+    def strike_all():
+        faults = Faults()
+        n_steps = len(faults.strike(lambda: write(folder, "new"), None, None))
+        for step in range(n_steps):
+            write(folder, "old")
+            faults.strike(lambda: write(folder, "new"), step, fault)
+            assert read(folder) in (old, new)
+            assert not list_left_overs(folder)
+
+    write(folder, "old")
+    old = read(folder)
+    new = dict.fromkeys(old, "new")
+    assert run_in_child(strike_all) == 0
 
 
 @pytest.mark.parametrize("write", [write_file, write_folder, write_pair])
-def test_what_was_not_there_is_there_whole_or_not_at_all(tmp_path, write):
-    folder = tmp_path / "out"
-    folder.mkdir()
-    steps = list_steps(lambda: write(folder, "new"), tmp_path / "steps")
-    new = read(folder)
-    for number in range(len(steps)):
+def test_what_was_not_there_is_there_whole_or_not_at_all(folder, write):
+    n_steps = count_steps(write, folder)
+    new = dict.fromkeys(read(folder), "new")
+    for step in range(0, n_steps):
         shutil.rmtree(folder)
         folder.mkdir()
-        strike = fail_at(number, signal.SIGKILL)
-        run_in_child(lambda: write(folder, "new"), before=strike)
+        run_in_child(
+            lambda step=step: Faults().strike(
+                lambda: write(folder, "new"), step, signal.SIGKILL
+            )
+        )
         settle_left_overs(folder)
         assert read(folder) in ({}, new)
         assert not list_left_overs(folder)
@@ -128,20 +156,20 @@ def test_what_was_not_there_is_there_whole_or_not_at_all(tmp_path, write):
 def test_errors_of_the_writer_leave_the_old(tmp_path):
     write_folder(tmp_path, "old")
     before = read(tmp_path)
-    for error in (OSError, ValueError, KeyboardInterrupt):
-        with (
-            pytest.raises(error),
-            write_whole(tmp_path / "a", may_replace=lambda folder: True) as path,
-        ):
+
+    def fail(error):
+        with write_whole(tmp_path / "a", may_replace=lambda folder: True) as path:
             path.mkdir()
             raise error
+
+    for error in (OSError, ValueError, KeyboardInterrupt):
+        with pytest.raises(error):
+            fail(error)
         assert read(tmp_path) == before
         assert not list_left_overs(tmp_path)
 
 
-def test_the_second_of_two_files_that_can_not_be_moved_takes_the_first_back(
-    tmp_path, monkeypatch
-):
+def test_the_second_of_two_files_that_can_not_be_moved_takes_the_first_back(tmp_path):
     for old in ({}, {"a": "old"}, {"a": "old", "b": "old"}):
         folder = tmp_path / str(len(old))
         folder.mkdir()
@@ -154,8 +182,7 @@ def test_the_second_of_two_files_that_can_not_be_moved_takes_the_first_back(
                 raise OSError(errno.EIO, "bad disk")
             return replace(source, target)
 
-        with monkeypatch.context() as patched, pytest.raises(OSError, match="bad disk"):
-            patched.setattr("os.replace", fail)
+        with patch("os.replace", fail), pytest.raises(OSError, match="bad disk"):
             write_pair(folder, "new")
         assert read(folder) == old
         assert not list_left_overs(folder)
@@ -249,10 +276,15 @@ def test_outputs_are_apart_from_inputs_and_from_each_other(tmp_path):
 
 def test_signals_wait_and_then_are_as_before():
     steps = []
-    with pytest.raises(KeyboardInterrupt), hold_signals():
-        signal.raise_signal(signal.SIGINT)
-        signal.raise_signal(signal.SIGINT)
-        steps.append("done")
+
+    def work():
+        with hold_signals():
+            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
+            steps.append("done")
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
     assert steps == ["done"]
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
