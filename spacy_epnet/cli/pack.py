@@ -3,6 +3,7 @@ from typing import Annotated
 
 import spacy
 import typer
+from safetensors import SafetensorError
 from wasabi import msg
 
 from ..sources.catalog import locate_pipeline
@@ -46,7 +47,7 @@ def pack_cli(
         nlp = spacy.load(model)
         nlp.meta.update({key: value for key, value in given.items() if value})
         pack_source(nlp, encoder, output)
-    except (ValueError, OSError) as err:
+    except (ValueError, OSError, SafetensorError) as err:
         msg.fail("Nothing was packed", str(err), exits=1)
     size = sum(path.stat().st_size for path in output.rglob("*") if path.is_file())
     msg.good(f"Packed the pipeline into {size / 1e6:.1f} MB", str(output))
