@@ -21,11 +21,11 @@ from spacy.tokens import DocBin
 from wasabi import msg
 
 from spacy_epnet.corpora.conversion import ATTRS
-from spacy_epnet.corpora.files import write_whole
 from spacy_epnet.corpora.sampling import Corpus
 from spacy_epnet.errors import Errors
 from spacy_epnet.evaluation.benchmark import Run, Target, make_targets
 from spacy_epnet.evaluation.comparison import read_comparison
+from spacy_epnet.writing import write_whole
 
 from .benchmarking import choose_rows, get_results_path, run_together
 from .comparison_tables import make_page

@@ -216,6 +216,11 @@ class Errors(metaclass=ErrorsWithCodes):
         "Can't report on '{path}': {reason}. Give the folder of a run, such as "
         "training/demo after: python -m spacy project run all"
     )
+    EP061 = (
+        "The folder '{path}' has other files than the encoder '{encoder}', so that it "
+        "isn't replaced. If it is yours, choose another folder with --output. If it is "
+        "a damaged encoder, remove it and try again."
+    )
     EP090 = (
         "{names} are settings of the training. To vary them, give the config of a "
         "training, such as configs/source.cfg, in place of a source that is trained."

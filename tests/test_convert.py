@@ -2,7 +2,6 @@
 
 import errno
 import gzip
-import os
 
 import pytest
 import spacy
@@ -16,7 +15,6 @@ from typer.testing import CliRunner
 import spacy_epnet.cli
 from spacy_epnet.corpora import files as corpus_files
 from spacy_epnet.corpora.conversion import convert
-from spacy_epnet.corpora.files import write_whole
 from spacy_epnet.corpora.reading import META_KEY
 from spacy_epnet.corpora.surgery import TypeSurgery, read_groups, resolve_types
 from spacy_epnet.errors import CorpusError
@@ -207,38 +205,6 @@ def test_no_free_disk_keeps_the_output_that_was_there(source, tmp_path, monkeypa
     assert [path.name for path in output.parent.iterdir()] == ["x.spacy"]
 
 
-@pytest.mark.parametrize("error", [OSError, KeyboardInterrupt])
-def test_a_folder_is_there_until_another_has_taken_its_place(
-    tmp_path, monkeypatch, error
-):
-    output = tmp_path / "out"
-    output.mkdir()
-    (output / "old").write_text("kept")
-    replace, seen = os.replace, []
-
-    def fail(source, target):
-        seen.append(target)
-        if target == output and len(seen) == 2:
-            raise error
-        return replace(source, target)
-
-    monkeypatch.setattr("os.replace", fail)
-
-    def write():
-        with write_whole(output, may_replace=lambda folder: True) as path:
-            path.mkdir()
-            (path / "new").write_text("new")
-
-    with pytest.raises(error):
-        write()
-    assert len(seen) == 3
-    assert [file.name for file in output.iterdir()] == ["old"]
-    assert [file.name for file in tmp_path.iterdir()] == ["out"]
-    write()
-    assert [file.name for file in output.iterdir()] == ["new"]
-    assert [file.name for file in tmp_path.iterdir()] == ["out"]
-
-
 def test_command_prints_and_saves_a_summary(source, tmp_path):
     output, report = tmp_path / "x.spacy", tmp_path / "report.json"
     long = "".join(f"w{i}\t{'BI'[i > 0]}-PER\n" for i in range(11))
@@ -251,14 +217,13 @@ def test_command_prints_and_saves_a_summary(source, tmp_path):
         assert expected in text
 
 
-def test_a_report_that_cannot_be_written_is_told(source, tmp_path):
+def test_bad_places_for_the_report_are_found_before_anything_is_done(source, tmp_path):
     output, report = tmp_path / "x.spacy", tmp_path / "folder"
     report.mkdir()
-    (report / "file").touch()
-    text = run("convert", source, output, "--report", report, code=1)
-    assert "Wrote 2 docs" in text
-    assert "report couldn't be written" in text
-    assert output.is_file()
+    for place in (report, source, output, source.parent):
+        run("convert", source, output, "--report", place, code=1)
+        assert not output.exists()
+    assert source.read_text() == ROWS
 
 
 def test_command_applies_groups(source, tmp_path):

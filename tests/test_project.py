@@ -94,8 +94,17 @@ def test_demo_corpus_is_converted_and_sampled_once(project, capfd):
     for command in ("convert", "sample"):
         project_run(project, command)
     assert capfd.readouterr().out.count("nothing changed") == 2
+    mine = project / "corpus" / "mine.txt"
+    mine.write_text("years of work")
+    beside = project / "corpus/demo/support-5/notes.txt"
+    beside.write_text("mine, too")
     project_run(project, "clean")
-    assert not (project / "corpus").exists()
+    there = [path for path in (project / "corpus").rglob("*") if path.is_file()]
+    assert {mine, beside} < {*there}
+    assert {path.parent.name for path in there} == {"corpus", "support-5"}
+    beside.unlink()
+    project_run(project, "clean")
+    assert [*(project / "corpus").iterdir()] == [mine]
 
 
 def test_tag_set_extension_parts_the_types(project):

@@ -12,12 +12,12 @@ from tqdm import tqdm
 from wasabi import msg
 
 from ..corpora.conversion import convert
-from ..corpora.files import write_whole
 from ..corpora.sampling import Corpus
 from ..errors import Errors, SupportError
 from ..pipelines import is_pipeline
 from ..recognizers.settings import merge
-from ..sources.catalog import load_pipeline
+from ..sources.catalog import load_pipeline, locate_pipeline
+from ..writing import write_whole
 from ._app import epnet_cli
 from .options import (
     WITH_SETTINGS,
@@ -28,7 +28,7 @@ from .options import (
     SettingsFile,
     Source,
 )
-from .places import check_pipeline_place
+from .places import check_folder
 
 SECTION = "adapt"
 
@@ -76,7 +76,8 @@ def adapt_cli(
     setup_gpu(use_gpu, silent=True)
     try:
         base, changes = read_settings(config, profile, ctx.args)
-        check_pipeline_place(output, [Path(model), support], report)
+        inputs = [locate_pipeline(model), support, config, code]
+        check_folder(output, inputs, [report])
         nlp = load_pipeline(model)
         examples = read_examples(support, nlp)
         with tqdm(desc="Adapting", unit="step", disable=None, leave=False) as bar:

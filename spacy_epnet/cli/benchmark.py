@@ -8,7 +8,7 @@ from tqdm import tqdm
 from wasabi import msg
 
 from ..errors import Errors
-from ..sources.catalog import load_pipeline
+from ..sources.catalog import load_pipeline, locate_pipeline
 from ._app import epnet_cli
 from .adapt import read_settings
 from .failures import tell_failures
@@ -24,6 +24,7 @@ from .options import (
     Source,
     Supports,
 )
+from .places import check_files
 
 
 @epnet_cli.command(
@@ -80,6 +81,9 @@ def benchmark_cli(
     setup_gpu(use_gpu, silent=True)
     paths, options = split_options(list(map(str, corpora)))
     with tell_failures("The benchmark stopped", output):
+        manifests = [path.with_suffix(".json") for path in given or []]
+        known = [*(given or []), *manifests, config, code]
+        check_files([output], [locate_pipeline(model), *paths, *known])
         profiles: dict[str, Any] = {}
         chosen: str | None
         for chosen in profile or [None]:  # type: ignore[list-item]
@@ -91,7 +95,7 @@ def benchmark_cli(
             profiles,
             read_shots(shots),
             list(range(seed, seed + supports)),
-            [path.with_suffix(".json") for path in given or []],
+            manifests,
             name,
         )
         results = run_benchmark(benchmark, output)

@@ -5,9 +5,10 @@ import srsly
 import typer
 from wasabi import msg
 
-from ..corpora.files import check_places, write_whole
 from ..errors import Errors
+from ..writing import write_whole
 from ._app import epnet_cli
+from .places import check_files
 
 
 @epnet_cli.command("compare")
@@ -46,7 +47,7 @@ def compare_cli(
         if plot is not None:
             check_suffix(plot)
         made = [path for path in (output, plot) if path is not None]
-        check_places(made, [path for _, path in files])
+        check_files(made, [path for _, path in files])
         comparison = read_comparison(files)
         if output is not None:
             with write_whole(output) as path:

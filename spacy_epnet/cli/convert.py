@@ -7,12 +7,13 @@ from wasabi import msg
 
 from ..corpora.conversion import SHARD_SIZE, convert
 from ..corpora.docs import UNALIGNED
-from ..corpora.files import write_whole
 from ..corpora.formats import FORMATS
 from ..corpora.statistics import Statistics
 from ..corpora.surgery import TypeSurgery, read_groups, resolve_types
 from ..errors import CorpusError, Errors
+from ..writing import check_places, write_whole
 from ._app import epnet_cli
+from .places import check_files
 
 SHOWN_ERRORS = 10
 
@@ -131,6 +132,8 @@ def convert_cli(
         )
     errors: list[CorpusError] = []
     try:
+        check_files([report], [*inputs, groups])
+        check_places([output, hold_out, report], [groups])
         surgery = make_surgery(types, drop_types, rename or [], cut_types, groups)
         result = convert(
             inputs,

@@ -7,11 +7,12 @@ from wasabi import msg
 
 from ..corpora.conversion import SHARD_SIZE, open_shards
 from ..corpora.doubting import doubt_docs
-from ..corpora.files import check_places
+from ..corpora.files import is_sharded
 from ..corpora.sampling import Corpus
 from ..errors import Errors
 from ..pipelines import find_recognizer
-from ..sources.catalog import load_pipeline
+from ..sources.catalog import load_pipeline, locate_pipeline
+from ..writing import check_places, check_replaceable
 from ._app import epnet_cli
 from .options import ComponentName, Source
 
@@ -41,6 +42,8 @@ def doubt_cli(
     """
     n_doubted = n_docs = 0
     try:
+        check_places([output], [locate_pipeline(model), corpus])
+        check_replaceable(output, is_sharded)
         nlp = load_pipeline(model)
         _, pipe = find_recognizer(nlp, name)
         if types_of is not None and types_of not in pipe.corpora:
@@ -51,7 +54,6 @@ def doubt_cli(
                 )
             )
         source = Corpus(corpus, nlp.vocab)
-        check_places([output], source.files)
         with (
             open_shards(output, SHARD_SIZE) as writer,
             tqdm(total=len(source.docs), desc="Doubting", disable=None) as bar,

@@ -7,8 +7,8 @@ from spacy.cli._util import import_code, setup_gpu
 from tqdm import tqdm
 from wasabi import msg
 
-from ..corpora.files import check_places, get_hash
-from ..sources.catalog import load_pipeline
+from ..corpora.files import get_hash
+from ..sources.catalog import load_pipeline, locate_pipeline
 from ._app import epnet_cli
 from .adapt import read_settings
 from .failures import tell_failures
@@ -23,6 +23,7 @@ from .options import (
     SettingsFile,
     Source,
 )
+from .places import check_files
 
 
 @epnet_cli.command("episodes", context_settings=WITH_SETTINGS)
@@ -89,7 +90,7 @@ def episodes_cli(
     import_code(code)
     setup_gpu(use_gpu, silent=True)
     with tell_failures("The evaluation stopped", output):
-        check_places([] if output is None else [output], [episodes])
+        check_files([output], [locate_pipeline(model), episodes, config, code])
         benchmark = EpisodeBenchmark(
             load_pipeline(model),
             Profile(*read_settings(config, profile, ctx.args)),

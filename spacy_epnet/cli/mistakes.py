@@ -7,13 +7,14 @@ from spacy.cli._util import import_code, setup_gpu
 from tqdm import tqdm
 from wasabi import msg
 
-from ..corpora.files import check_places, write_whole
 from ..corpora.sampling import Corpus
 from ..errors import CorpusError
 from ..pipelines import find_recognizer
-from ..sources.catalog import load_pipeline
+from ..sources.catalog import load_pipeline, locate_pipeline
+from ..writing import write_whole
 from ._app import epnet_cli
 from .options import CodeFile, ComponentName, GpuId, Source
+from .places import check_files
 
 
 @epnet_cli.command("mistakes")
@@ -43,7 +44,7 @@ def mistakes_cli(
     import_code(code)
     setup_gpu(use_gpu, silent=True)
     try:
-        check_places([] if output is None else [output], [corpus])
+        check_files([output], [locate_pipeline(model), corpus, code])
         nlp = load_pipeline(model)
         analysis = analyze(nlp, corpus, name)
         if output is not None:

@@ -6,12 +6,12 @@ import typer
 from spacy.cli._util import import_code, setup_gpu
 from wasabi import msg
 
-from ..corpora.files import check_places
 from ..corpora.sampling import Corpus
-from ..sources.catalog import load_pipeline
+from ..sources.catalog import load_pipeline, locate_pipeline
 from ._app import epnet_cli
 from .compare import read_name
 from .options import CodeFile, ComponentName, GpuId
+from .places import check_files
 
 plot_cli = typer.Typer(
     name="plot", help="Draw where types and entities are", no_args_is_help=True
@@ -58,7 +58,7 @@ def prototypes_cli(
         return draw_heat_maps(maps, with_free=all_rows)
 
     prepare(code, use_gpu)
-    maps = draw(models, output, [], make, draw_all)
+    maps = draw(models, output, [code], make, draw_all)
     rows = [
         (title, *("" if v is None else f"{v:.2f}" for v in heat.summarize().values()))
         for title, heat in maps.items()
@@ -101,7 +101,7 @@ def spans_cli(
         return make_span_map(nlp, docs, name, per_type=per_type, seed=seed)
 
     prepare(code, use_gpu)
-    maps = draw(models, output, [corpus], make, draw_span_maps)
+    maps = draw(models, output, [corpus, code], make, draw_span_maps)
     for title, found in maps.items():
         msg.text(f"{title}: {len(found.labels)} entities of {len(found.centres)} types")
 
@@ -115,7 +115,7 @@ def prepare(code: Path | None, use_gpu: int) -> None:
 def draw(
     models: list[str],
     output: Path,
-    inputs: list[Path],
+    inputs: list[Path | None],
     make: Callable[[Any], Any],
     draw_maps: Callable[[dict[str, Any]], Any],
 ) -> dict[str, Any]:
@@ -123,7 +123,7 @@ def draw(
 
     models (List[str]): NAME=PIPELINE of each.
     output (Path): The file.
-    inputs (List[Path]): What is read besides.
+    inputs (List[Optional[Path]]): What is read besides.
     make (Callable[[Language], Any]): What is made of a pipeline.
     draw_maps (Callable[[Dict[str, Any]], Figure]): Draws all of it.
     RETURNS (Dict[str, Any]): What was made, by name.
@@ -134,8 +134,7 @@ def draw(
         check_suffix(output)
         make_figure(1, 1)  # so that an extra that is missing is missed at once
         named = {title: str(place) for title, place in map(read_name, models)}
-        places = [Path(place) for place in named.values()]
-        check_places([output], [p for p in [*inputs, *places] if p.exists()])
+        check_files([output], [*inputs, *map(locate_pipeline, named.values())])
         maps = {title: make(load_pipeline(place)) for title, place in named.items()}
         save(draw_maps(maps), output)
     except (ValueError, OSError, ImportError) as err:

@@ -11,13 +11,15 @@ from spacy.training import Example
 from wasabi import msg, table
 
 from ..adapting.support import make_bare_example
-from ..corpora.files import read_text, write_whole
+from ..corpora.files import read_text
 from ..evaluation.pages import make_page, mark_text
 from ..recognizers.gold import read_gold
-from ..sources.catalog import load_pipeline
+from ..sources.catalog import load_pipeline, locate_pipeline
+from ..writing import write_whole
 from ._app import epnet_cli
 from .adapt import read_examples
 from .options import CodeFile, ComponentName, GpuId, Pipeline
+from .places import check_files
 
 
 @epnet_cli.command("recognize")
@@ -74,6 +76,7 @@ def recognize_cli(
                 "Give texts, a --file, --marked texts, or a text to --explain",
                 exits=1,
             )
+        check_files([html], [locate_pipeline(model), file, marked, code])
         nlp = load_pipeline(model)
         docs = list(nlp.pipe(given))
         for doc in docs:

@@ -5,10 +5,11 @@ import typer
 from spacy.cli._util import import_code, setup_gpu
 from wasabi import msg
 
-from ..corpora.files import check_places, write_whole
 from ..sources.catalog import load_pipeline
+from ..writing import write_whole
 from ._app import epnet_cli
 from .options import CodeFile, GpuId
+from .places import check_files
 
 
 @epnet_cli.command("report")
@@ -46,8 +47,8 @@ def report_cli(
     page = output or run_dir / "report.html"
     try:
         make_figure(1, 1)  # so that an extra that is missing is missed at once
-        check_places([page], [] if test is None else [test])
         run = read_folder(run_dir)
+        check_files([page], [*run.files, run.pipeline, test, code])
         nlp = None if run.pipeline is None else load_pipeline(str(run.pipeline))
         text = write_report(run, nlp, test, on_part=lambda part: msg.text(f"{part}…"))
         with write_whole(page) as path:

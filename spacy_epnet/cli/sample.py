@@ -4,7 +4,7 @@ from typing import Annotated
 import typer
 from wasabi import msg
 
-from ..corpora.sampling import Corpus, sample_greedily
+from ..corpora.sampling import Corpus, check_support_places, sample_greedily
 from ._app import epnet_cli
 
 
@@ -39,7 +39,13 @@ def sample_cli(
 
     Example: spacy epnet sample dev.spacy support.spacy --shots 5 --count 5
     """
+    seeds = range(seed, seed + count)
+    if indices is not None or count == 1:
+        outputs = [output]
+    else:
+        outputs = [output.with_stem(f"{output.stem}-{number}") for number in seeds]
     try:
+        check_support_places(outputs, [corpus, indices])
         source = Corpus(corpus)
         if not source.totals:
             msg.fail("There are no entities to sample", str(corpus), exits=1)
@@ -48,10 +54,9 @@ def sample_cli(
             manifest = source.describe(chosen, given_by=indices.name)
             write(source, chosen, output, manifest)
             return
-        for number in range(seed, seed + count):
+        for number, path in zip(seeds, outputs, strict=True):
             chosen = sample_greedily(source.mentions, shots, number)
             manifest = source.describe(chosen, shots=shots, seed=number)
-            path = output if count == 1 else output.with_stem(f"{output.stem}-{number}")
             write(source, chosen, path, manifest)
     except (ValueError, OSError) as err:
         msg.fail("Sampling failed", str(err), exits=1)

@@ -5,11 +5,11 @@ import spacy
 import typer
 from wasabi import msg
 
-from ..corpora.files import write_whole
 from ..pipelines import is_pipeline
-from ..sources.catalog import list_sources, make_source
+from ..sources.catalog import list_sources, locate_pipeline, make_source
+from ..writing import write_whole
 from ._app import epnet_cli
-from .places import check_pipeline_place
+from .places import check_folder
 
 
 @epnet_cli.command("source")
@@ -43,7 +43,7 @@ def source_cli(
         return
     try:
         if output is not None:
-            check_pipeline_place(output, [], None)
+            check_folder(output, [locate_pipeline(name), encoder])
         place = make_source(name, encoder=encoder)
         if output is not None:
             with write_whole(output, may_replace=is_pipeline) as path:

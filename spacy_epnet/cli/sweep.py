@@ -7,9 +7,9 @@ from spacy.cli._util import import_code, parse_config_overrides, setup_gpu
 from spacy.language import Language
 from wasabi import msg
 
-from ..corpora.files import check_places
 from ..errors import Errors
-from ..sources.catalog import load_pipeline
+from ..sources.catalog import load_pipeline, locate_pipeline
+from ..writing import check_places
 from ._app import epnet_cli
 from .adapt import SECTION, read_settings
 from .benchmark import read_shots, run_benchmark, split_options
@@ -24,6 +24,7 @@ from .options import (
     Shots,
     Supports,
 )
+from .places import check_files
 from .train import train
 
 HELD_OUT = "held-out"
@@ -119,13 +120,15 @@ def sweep_cli(
         )
         targets = make_targets([Path(path) for path in paths])
         own = {"the targets": [target.name for target in targets]}
+        made = [path for path in (output, plot) if path is not None]
+        inputs = [locate_pipeline(model), *paths, held_out, config, code]
+        check_places(made, inputs)
+        check_files([plot, None if is_config(model) else output], [])
         if held_out is not None:
             targets.append(Target(HELD_OUT, held_out, held_out))
             own = {"the held-out types": [HELD_OUT], **own}
         if not targets:
             raise ValueError(Errors.EP058)
-        made = [path for path in (output, plot) if path is not None]
-        check_places(made, [path for t in targets for path in (t.dev, t.test)])
         measured = {}
         sources = iter_sources(model, list_sources(settings), training, output, use_gpu)
         for title, nlp, results_path in sources:

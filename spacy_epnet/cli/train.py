@@ -55,6 +55,7 @@ def train(
     output (Path): Folder for the pipeline and the checkpoint.
     use_gpu (int): The GPU, or -1 for none.
     """
+    from safetensors import SafetensorError
     from spacy.training.initialize import init_nlp
 
     from ..training.loop import Training
@@ -73,7 +74,11 @@ def train(
         return
     msg.divider("Training pipeline")
     msg.info(f"Goes on after {steps} steps" if steps else "Begins anew")
-    if training.run(sys.stdout, sys.stderr):
+    try:
+        is_over = training.run(sys.stdout, sys.stderr)
+    except (OSError, SafetensorError) as err:
+        msg.fail("The training stopped. The last checkpoint is kept", str(err), exits=1)
+    if is_over:
         msg.good("Saved the trained pipeline", str(output / "model-last"))
     else:
         msg.warn(

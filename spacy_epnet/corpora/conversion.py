@@ -9,8 +9,9 @@ from spacy.vocab import Vocab
 from tqdm import tqdm
 
 from ..errors import CorpusError, Errors
+from ..writing import check_places, check_replaceable, write_whole
 from .docs import get_sentences, make_doc, make_tokenizer
-from .files import check_places, list_files, write_whole
+from .files import is_sharded, list_files
 from .formats import FORMATS, GOLD_CONLL, detect_format
 from .reading import Reading, Sentence
 from .statistics import Statistics
@@ -69,6 +70,7 @@ def convert(
     for path in outputs:
         if path.suffix != ".spacy":
             raise ValueError(Errors.EP015.format(path=path))
+        check_replaceable(path, is_sharded)
     check_places(outputs, files)
 
     def skip(error: CorpusError) -> None:
@@ -217,7 +219,7 @@ def open_shards(output: Path, shard_size: int) -> Iterator[ShardWriter]:
     shard_size (int): Docs in a file.
     YIELDS (ShardWriter): Writes the docs.
     """
-    with write_whole(output) as target:
+    with write_whole(output, may_replace=is_sharded) as target:
         folder = target.with_name("shards")
         folder.mkdir()
         writer = ShardWriter(folder, shard_size)

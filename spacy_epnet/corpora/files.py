@@ -3,14 +3,11 @@
 import gzip
 import hashlib
 import io
-import os
 import re
-import shutil
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import IO, TypeAlias
 
 from ..errors import CorpusError
@@ -131,58 +128,6 @@ def decode(data: bytes, path: Path, line: int | None, errors: str = "strict") ->
 def is_sharded(folder: Path) -> bool:
     """Whether a folder has shards of a corpus and nothing else."""
     return all(SHARD_NAME.fullmatch(file.name) for file in folder.iterdir())
-
-
-@contextmanager
-def write_whole(
-    output: Path, *, may_replace: Callable[[Path], bool] = is_sharded
-) -> Iterator[Path]:
-    """Make a file or folder that is there whole or not at all.
-
-    output (Path): Where it is to be. A file there is replaced.
-    may_replace (Callable[[Path], bool]): Whether a folder that is there is replaced
-        as well.
-    YIELDS (Path): Where to write it. It is moved to its place when all went well.
-    """
-    if output.is_dir() and not may_replace(output):
-        raise CorpusError(output, "there is a folder with other files at this place")
-    output.parent.mkdir(parents=True, exist_ok=True)
-    work = Path(mkdtemp(dir=output.parent, prefix=f".{output.name}-"))
-    try:
-        yield work / output.name
-        _put_in_place(work / output.name, output, aside=work / "replaced")
-    finally:
-        if not (work / "replaced").exists() or output.exists():
-            shutil.rmtree(work, ignore_errors=True)
-
-
-def _put_in_place(new: Path, output: Path, *, aside: Path) -> None:
-    """Move something to its place. What is there, and can't be replaced in one step
-    because it is a folder, or a folder comes, waits aside until all went well.
-    """
-    if not output.exists() or not (output.is_dir() or new.is_dir()):
-        os.replace(new, output)
-        return
-    os.replace(output, aside)
-    try:
-        os.replace(new, output)
-    except BaseException:
-        os.replace(aside, output)
-        raise
-
-
-def check_places(outputs: Iterable[Path], inputs: Iterable[Path]) -> None:
-    """Refuse to write over what is read, or two things to one place.
-
-    outputs (Iterable[Path]): What is to be written.
-    inputs (Iterable[Path]): The files that are read.
-    """
-    taken = {path.resolve() for path in inputs}
-    for output in outputs:
-        place = output.resolve()
-        if place in taken or any(place in path.parents for path in taken):
-            raise CorpusError(output, "it can't be written, because it is used already")
-        taken.add(place)
 
 
 def get_hash(path: Path) -> str:

@@ -3,7 +3,7 @@
 import hashlib
 import random
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,9 @@ from spacy.tokens import Doc, DocBin
 from spacy.vocab import Vocab
 
 from ..errors import CorpusError
+from ..writing import check_places, check_replaceable, write_together
 from .conversion import ATTRS
-from .files import check_places, list_files, write_whole
+from .files import get_hash, list_files
 
 
 def sample_greedily(
@@ -47,6 +48,36 @@ def sample_greedily(
 def count_mentions(doc: Doc) -> Counter[str]:
     """The entities of a doc by type."""
     return Counter(ent.label_ for ent in doc.ents)
+
+
+def get_manifest_path(support: Path) -> Path:
+    """Where the manifest of a support set is."""
+    return support.with_suffix(".json")
+
+
+def check_support_places(outputs: list[Path], inputs: Iterable[Path | None]) -> None:
+    """Refuse places where support sets or their manifests would replace other things.
+
+    outputs (List[Path]): The support sets.
+    inputs (Iterable[Optional[Path]]): What is read.
+    """
+    manifests = [get_manifest_path(path) for path in outputs]
+    check_places([*outputs, *manifests], inputs)
+    for path in (*outputs, *manifests):
+        check_replaceable(path)
+    for path in manifests:
+        if path.exists() and not is_manifest(path):
+            what = "it is no manifest of a support set, whose place it has"
+            raise CorpusError(path, f"{what}. Choose another name for the set")
+
+
+def is_manifest(path: Path) -> bool:
+    """Whether a file is what `Corpus.write_support` writes beside a set."""
+    try:
+        found = srsly.read_json(path)
+    except ValueError:
+        return False
+    return isinstance(found, dict) and {"corpus_sha256", "indices"} <= {*found}
 
 
 class Corpus:
@@ -93,19 +124,18 @@ class Corpus:
         }
 
     def write_support(self, indices: list[int], output: Path, manifest: dict) -> None:
-        """Write a support set, and its manifest beside it.
+        """Write a support set, and its manifest beside it, which has its hash.
 
         indices (List[int]): The sentences of the set.
         output (Path): The `.spacy` file. The manifest has `.json` instead.
         manifest (dict): The manifest.
         """
         docs = [self.docs[i] for i in indices]
-        check_places([output, output.with_suffix(".json")], self.files)
+        check_support_places([output], [self.path])
         support = DocBin(attrs=ATTRS, docs=docs, store_user_data=True)
-        with write_whole(output) as path:
+        with write_together([output, get_manifest_path(output)]) as (path, beside):
             support.to_disk(path)
-        with write_whole(output.with_suffix(".json")) as path:
-            srsly.write_json(path, manifest)
+            srsly.write_json(beside, {**manifest, "support_sha256": get_hash(path)})
 
     def read_indices(self, path: Path) -> list[int]:
         """Read which sentences a support set has.

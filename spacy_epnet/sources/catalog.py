@@ -5,13 +5,13 @@ from pathlib import Path
 
 import spacy
 from spacy.language import Language
-from spacy.util import is_package
+from spacy.util import get_package_path, is_package
 from tqdm import tqdm
 
-from ..corpora.files import write_whole
 from ..encoder.download import ENCODERS, fetch_encoder
 from ..errors import Errors
 from ..pipelines import is_pipeline
+from ..writing import settle_left_overs, write_whole
 from .packing import MANIFEST, read_manifest, unpack_source
 
 PACKED = Path(__file__).parent
@@ -27,6 +27,11 @@ def get_cache() -> Path:
     """RETURNS (Path): Where what is made of them is kept."""
     named = os.environ.get(CACHE_VARIABLE)
     return Path(named) if named else Path.home() / ".cache" / "spacy-epnet"
+
+
+def get_place(name: str, cache: Path) -> Path:
+    """RETURNS (Path): Where the pipeline that is made of a source is kept."""
+    return cache / "sources" / f"{name}-{read_manifest(PACKED / name).pipeline[:12]}"
 
 
 def make_source(
@@ -49,7 +54,7 @@ def make_source(
         raise ValueError(Errors.EP044.format(name=name, names=known))
     manifest = read_manifest(PACKED / name)
     cache = get_cache() if cache is None else cache
-    place = cache / "sources" / f"{name}-{manifest.pipeline[:12]}"
+    place = get_place(name, cache)
     if place.is_dir():
         return place
     with tqdm(total=3, desc="Fetching the encoder", disable=None, leave=False) as bar:
@@ -86,9 +91,21 @@ def load_pipeline(name: str) -> Language:
     name (str): The name of a source, a folder, or a package.
     RETURNS (Language): The pipeline.
     """
+    if not Path(name).exists():
+        # A process that was killed may have moved it aside.
+        settle_left_overs(Path(name).parent)
     if name in list_sources() and not Path(name).exists():
         return load_source(name)
     if not Path(name).exists() and not is_package(name):
         known = ", ".join(list_sources())
         raise ValueError(Errors.EP045.format(name=name, names=known))
     return spacy.load(name)
+
+
+def locate_pipeline(name: str) -> Path:
+    """RETURNS (Path): Where `load_pipeline` finds a pipeline, if it is there."""
+    if Path(name).exists():
+        return Path(name)
+    if name in list_sources():
+        return get_place(name, get_cache())
+    return get_package_path(name) if is_package(name) else Path(name)

@@ -15,9 +15,10 @@ from spacy.language import Language
 from spacy.util import load_config, load_model_from_config
 from thinc.api import Config
 
-from ..corpora.files import get_hash, write_whole
+from ..corpora.files import get_hash
 from ..errors import Errors
 from ..pipelines import hash_pipeline
+from ..writing import write_whole
 
 CONFIG, META, CHANGES = "config.cfg", "meta.json", "encoder.safetensors"
 MANIFEST = "source.json"
@@ -97,8 +98,11 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def is_packed(folder: Path) -> bool:
-    """Whether a folder is empty or has a packed source."""
-    return not any(folder.iterdir()) or (folder / MANIFEST).is_file()
+    """Whether a folder is empty or has a packed source and nothing else."""
+    names = {p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file()}
+    if not names:
+        return not any(folder.iterdir())
+    return MANIFEST in names and names <= {MANIFEST, *read_manifest(folder).files}
 
 
 def build_blank(config: Config, encoder: Path) -> Language:

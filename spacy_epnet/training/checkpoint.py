@@ -12,7 +12,7 @@ from spacy.language import Language
 from thinc.api import Model, Optimizer, get_current_ops
 from thinc.optimizers import KeyT
 
-from ..corpora.files import write_whole
+from ..writing import write_whole
 
 PIPELINE, PROGRESS, RANDOM = "pipeline", "progress.msgpack", "random.msgpack"
 OPTIMIZER = "optimizer.safetensors"

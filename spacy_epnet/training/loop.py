@@ -1,5 +1,6 @@
 """Training that goes on where it stopped, and learns what `spacy train` learns."""
 
+import os
 from collections.abc import Iterator
 from contextlib import nullcontext
 from itertools import islice
@@ -21,14 +22,20 @@ from spacy.training.loop import (
     update_meta,
 )
 from spacy.util import fix_random_seed, resolve_dot_names
-from thinc.api import constant
+from thinc.api import Config, constant
 from tqdm import tqdm
 
-from ..corpora.files import write_whole
 from ..errors import Errors
 from ..pipelines import is_pipeline
+from ..writing import check_places, check_replaceable, write_whole
 from .batches import RepeatableBatches
-from .checkpoint import Progress, load_checkpoint, load_progress, save_checkpoint
+from .checkpoint import (
+    Progress,
+    is_checkpoint,
+    load_checkpoint,
+    load_progress,
+    save_checkpoint,
+)
 from .interruption import Interruption, catch_interruption
 from .memory import return_memory
 
@@ -47,6 +54,7 @@ class Training:
     def __init__(self, nlp: Language, output: Path):
         self.nlp, self.output = nlp, output
         config = nlp.config.interpolate()
+        check_training_places(output, config)
         if config["training"]["seed"] is not None:
             fix_random_seed(config["training"]["seed"])
         self.settings: dict[str, Any] = registry.resolve(
@@ -205,6 +213,35 @@ class Training:
         save_checkpoint(
             self.output / CHECKPOINT, self.nlp, self.optimizer, self.progress
         )
+
+
+def check_training_places(output: Path, config: Config) -> None:
+    """Refuse to train to a folder in which something else would be replaced.
+
+    output (Path): The folder of the training.
+    config (Config): Its settings.
+    """
+    kinds = {
+        DIR_MODEL_BEST: is_pipeline,
+        DIR_MODEL_LAST: is_pipeline,
+        CHECKPOINT: is_checkpoint,
+    }
+    log = config["training"]["logger"].get("output_file")
+    made = [*(output / name for name in kinds), log and Path(log)]
+    named = [path for path in config["paths"].values() if isinstance(path, str)]
+    check_places(made, [*named, *list_paths(config)])
+    for name, may_replace in kinds.items():
+        check_replaceable(output / name, may_replace)
+
+
+def list_paths(section: Any) -> Iterator[str]:
+    """What looks like a file or folder among settings, but for logs."""
+    if isinstance(section, dict):
+        for key, value in section.items():
+            if key != "output_file":
+                yield from list_paths(value)
+    elif isinstance(section, str) and (os.sep in section or Path(section).suffix):
+        yield section
 
 
 def describe_training(nlp: Language) -> str:
