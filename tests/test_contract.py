@@ -2,6 +2,7 @@
 
 import re
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
 
 import numpy
@@ -92,6 +93,13 @@ def test_twenty_sentences_are_learned_by_heart(name, nlp, references):
         return  # It learns from support sets only.
     examples = [Example(nlp.make_doc(doc.text), doc) for doc in references]
     assert nlp.evaluate(examples)["ents_f"] >= 0.95
+
+
+def test_eight_threads_recognize_what_one_does(nlp, references):
+    texts = [[doc.text] for doc in references] * 2
+    expected = [read(nlp, text) for text in texts]
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(lambda text: read(nlp, text), texts)) == expected
 
 
 def test_new_types_are_learned_and_the_source_stays(name, nlp):
