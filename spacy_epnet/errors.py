@@ -216,6 +216,10 @@ class Errors(metaclass=ErrorsWithCodes):
         "Can't report on '{path}': {reason}. Give the folder of a run, such as "
         "training/demo after: python -m spacy project run all"
     )
+    EP073 = (
+        "Can't load the encoder of the transformer: {reason}. The file is damaged or "
+        "was changed. Get the pipeline again from where it came from."
+    )
 
 
 class CorpusError(ValueError):
@@ -266,4 +270,8 @@ class Warnings(metaclass=ErrorsWithCodes):
         "{count} of the {total} annotated entities ({percent:.1f} %) don't line up "
         "with the tokens and are left out of the training of '{name}', for example "
         "{example!r}."
+    )
+    WP073 = (
+        "'{name}' was saved without hashes, so that damage to it wouldn't be found. "
+        "If it is as it should be, save the pipeline again."
     )

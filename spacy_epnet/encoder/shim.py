@@ -5,6 +5,7 @@ import warnings
 from copy import deepcopy
 from typing import Any, Literal, TypeAlias, get_args
 
+import srsly
 import torch
 from spacy_transformers.data_classes import HFObjects
 from spacy_transformers.layers import TransformerModel
@@ -16,6 +17,7 @@ from torch import nn
 
 from ..errors import Errors
 from .freezing import freeze_lower
+from .guard import check_tokenizer
 from .precision import get_fastest_dtype, has_bfloat16
 from .steady import SteadyShim
 
@@ -100,6 +102,7 @@ class PrecisionShim(SteadyShim, HFShim):
             return _to_float(twin.eval()(*inputs.args, **inputs.kwargs))
 
     def from_bytes(self, bytes_data: bytes) -> "PrecisionShim":
+        check_tokenizer(srsly.msgpack_loads(bytes_data)["tokenizer"])
         super().from_bytes(bytes_data)
         if self._hfmodel.tokenizer is not None:
             # The first call changes settings, which other threads would stumble over.
