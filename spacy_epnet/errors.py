@@ -221,6 +221,10 @@ class Errors(metaclass=ErrorsWithCodes):
         "isn't replaced. If it is yours, choose another folder with --output. If it is "
         "a damaged encoder, remove it and try again."
     )
+    EP073 = (
+        "Can't load the encoder of the transformer: {reason}. The file is damaged or "
+        "was changed. Get the pipeline again from where it came from."
+    )
     EP090 = (
         "{names} are settings of the training. To vary them, give the config of a "
         "training, such as configs/source.cfg, in place of a source that is trained."
@@ -279,4 +283,8 @@ class Warnings(metaclass=ErrorsWithCodes):
         "{count} of the {total} annotated entities ({percent:.1f} %) don't line up "
         "with the tokens and are left out of the training of '{name}', for example "
         "{example!r}."
+    )
+    WP073 = (
+        "'{name}' was saved without hashes, so that damage to it wouldn't be found. "
+        "If it is as it should be, save the pipeline again."
     )

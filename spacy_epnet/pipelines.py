@@ -160,23 +160,19 @@ def copy_recognizer(
 
 
 def take_over(nlp: Language, twin: Language, name: str) -> None:
-    """Change a pipeline to what a copy of it has become.
+    """Change a pipeline to what a copy of it has become, in one step: texts that are on
+    their way through it get to their end by the components they have begun with.
 
     nlp (Language): The pipeline.
     twin (Language): The copy.
     name (str): The recogniser that has changed.
     """
-    _, pipe = find_recognizer(nlp, name)
-    _, new = find_recognizer(twin, name)
-    others = find_encoders(twin, name)
-    for encoder_name, encoder in find_encoders(nlp, name).items():
-        encoder.listener_map[name] = get_listeners(new.model)
-        encoder.model = others[encoder_name].model
-    pipe.model, pipe.learned = new.model, new.learned
-    pipe.cfg = new.cfg
-    pipe.cfg.follow(nlp, name)
+    _, pipe = find_recognizer(twin, name)
+    changed = {name: pipe, **find_encoders(twin, name)}
     nlp._pipe_configs[name] = twin._pipe_configs[name]
     nlp.meta["performance"] = twin.meta["performance"]
+    pipe.cfg.follow(nlp, name)
+    nlp._components = [(n, changed.get(n, part)) for n, part in nlp._components]
 
 
 def _copy_frame(nlp: Language) -> Language:

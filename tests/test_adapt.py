@@ -138,10 +138,11 @@ def test_source_and_copy_are_trained_apart(trained, examples):
 
 
 def test_in_place(trained):
-    pipe = trained.get_pipe("epnet_ner")
+    old = trained.get_pipe("epnet_ner")
     report = adapt(trained, SUPPORT, in_place=True, **FAST)
     assert report.nlp is trained
-    assert trained.get_pipe("epnet_ner") is pipe
+    assert old.labels == ("PERSON", "PLACE")
+    pipe = trained.get_pipe("epnet_ner")
     assert pipe.labels == ("CITY", "PILOT")
     assert trained.config["components"]["epnet_ner"]["overlaps"] == PROBABLE
     transformer = trained.get_pipe("transformer")

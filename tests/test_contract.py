@@ -2,6 +2,7 @@
 
 import re
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
 
 import numpy
@@ -19,6 +20,7 @@ from spacy_epnet.corpora.episodes import Episode
 from spacy_epnet.evaluation.benchmark import Profile
 from spacy_epnet.evaluation.episodes import EpisodeBenchmark
 from spacy_epnet.evaluation.geometry import make_heat_map, make_span_map
+from spacy_epnet.hashes import add_hashes
 from spacy_epnet.recognizers.tokens.component import TokenRecognizer
 from spacy_epnet.recognizers.tokens.sequences import SequenceRecognizer
 
@@ -94,6 +96,13 @@ def test_twenty_sentences_are_learned_by_heart(name, nlp, references):
     assert nlp.evaluate(examples)["ents_f"] >= 0.95
 
 
+def test_eight_threads_recognize_what_one_does(nlp, references):
+    texts = [[doc.text] for doc in references] * 2
+    expected = [read(nlp, text) for text in texts]
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(lambda text: read(nlp, text), texts)) == expected
+
+
 def test_new_types_are_learned_and_the_source_stays(name, nlp):
     before = read(nlp, TEXTS), nlp.get_pipe(name).to_bytes(exclude=["vocab"])
     report = adapt(nlp, NEW)
@@ -162,11 +171,14 @@ def test_damaged_files_are_refused_and_change_nothing(name, nlp):
     before = pipe.to_bytes()
     message = srsly.msgpack_loads(before)
     for part, value in (
-        ("learned", srsly.json_dumps({"labels": ["A"]})),
+        ("learned", srsly.json_dumps({"labels": ["A"]}).encode("utf8")),
         ("model", b"abc"),
     ):
-        with pytest.raises(ValueError, match=r"\[EP007\]"):
-            pipe.from_bytes(srsly.msgpack_dumps({**message, part: value}))
+        damaged = {**message, part: value}
+        parts = {name: damaged[name] for name in ("learned", "model")}
+        for saved in (damaged, {**damaged, **add_hashes(parts)}):
+            with pytest.raises(ValueError, match=r"\[EP007\]"):
+                pipe.from_bytes(srsly.msgpack_dumps(saved))
     assert pipe.to_bytes() == before
 
 

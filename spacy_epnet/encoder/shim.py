@@ -5,17 +5,21 @@ import warnings
 from copy import deepcopy
 from typing import Any, Literal, TypeAlias, get_args
 
+import srsly
 import torch
 from spacy_transformers.data_classes import HFObjects
 from spacy_transformers.layers import TransformerModel
 from spacy_transformers.layers.hf_shim import HFShim
+from spacy_transformers.layers.transformer_model import huggingface_tokenize
 from thinc.api import ArgsKwargs, Optimizer, get_torch_default_device
 from thinc.util import convert_recursive, is_torch_array
 from torch import nn
 
 from ..errors import Errors
 from .freezing import freeze_lower
+from .guard import check_tokenizer
 from .precision import get_fastest_dtype, has_bfloat16
+from .steady import SteadyShim
 
 Inference: TypeAlias = Literal["float32", "bfloat16", "int8"]
 
@@ -63,7 +67,7 @@ def use_precision_shim(
     model.layers[0].shims[0] = shim
 
 
-class PrecisionShim(HFShim):
+class PrecisionShim(SteadyShim, HFShim):
     """Trains in bfloat16 on CPUs that have it, and predicts with a twin of the network.
 
     What is for CUDA stays with the base class. Unless told otherwise, predictions on a
@@ -97,15 +101,24 @@ class PrecisionShim(HFShim):
         with torch.no_grad():
             return _to_float(twin.eval()(*inputs.args, **inputs.kwargs))
 
+    def from_bytes(self, bytes_data: bytes) -> "PrecisionShim":
+        check_tokenizer(srsly.msgpack_loads(bytes_data)["tokenizer"])
+        super().from_bytes(bytes_data)
+        if self._hfmodel.tokenizer is not None:
+            # The first call changes settings, which other threads would stumble over.
+            huggingface_tokenize(self._hfmodel.tokenizer, [""])
+        return self
+
     def _get_twin(self) -> Any:
         """The network that makes the predictions."""
         if self.inference == "float32":
             return self._model
         weights = [(w._version, w.device) for w in self._model.parameters()]
-        if self._twin is None or self._twin[:2] != (self._model, weights):
+        known = self._twin  # which another thread may replace
+        if known is None or known[:2] != (self._model, weights):
             twin = make_twin(self._model, self.inference, self.device)
-            self._twin = (self._model, weights, twin)
-        return self._twin[-1]
+            self._twin = known = (self._model, weights, twin)
+        return known[-1]
 
 
 def make_twin(network: nn.Module, inference: Inference, device: torch.device) -> Any:

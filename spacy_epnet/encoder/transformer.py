@@ -30,11 +30,12 @@ def build_transformer_model(
 ) -> Model[list["Doc"], "FullTransformerBatch"]:
     """Build a transformer that trains in half precision where that is faster.
 
-    It is spacy-transformers' own model with four differences: texts of similar length
+    It is spacy-transformers' own model with five differences: texts of similar length
     are encoded together, so that little is padded; mixed precision is also for CPUs
     that compute in bfloat16, and is left out where the machine has nothing to gain
-    from it; the embeddings and lower layers can be left as they are; and an encoder
-    that isn't there is reported with what to do about it.
+    from it; the embeddings and lower layers can be left as they are; an encoder that
+    isn't there is reported with what to do about it; and one that was damaged, or would
+    write files of its own choice, isn't loaded.
     A layer that takes a listener's place computes in full precision.
 
     name (str): A folder, or the name of a model on the hub.
@@ -49,12 +50,11 @@ def build_transformer_model(
     trained_layers (Optional[int]): How many of the upper layers are trained. All, and
         the embeddings too, if null.
     """
-    from spacy_transformers.layers import TransformerModel
-
     from .chunks import use_chunks
+    from .guard import GuardedTransformer
     from .shim import use_precision_shim
 
-    model = TransformerModel(name, get_spans, tokenizer_config, transformer_config)
+    model = GuardedTransformer(name, get_spans, tokenizer_config, transformer_config)
     use_precision_shim(
         model,
         mixed_precision=mixed_precision,

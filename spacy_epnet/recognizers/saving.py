@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable
 from copy import deepcopy
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import srsly
 from spacy import util
 
 from ..errors import Errors
+from ..hashes import HASHES, HASHES_FIELD, add_hashes, check_hashes
 from .contract import Contract
 
 
@@ -24,14 +24,9 @@ class SavedRecognizer(Contract):
         exclude (Iterable[str]): Names of serialization fields to exclude.
         RETURNS (bytes): What was learned. The settings are the pipeline's.
         """
-        return util.to_bytes(
-            {
-                "learned": lambda: srsly.json_dumps(self.learned),
-                "vocab": lambda: self.vocab.to_bytes(exclude=exclude),
-                "model": self.model.to_bytes,
-            },
-            exclude,
-        )
+        vocab = {"vocab": lambda: self.vocab.to_bytes(exclude=exclude)}
+        parts = {**self._save(exclude), **util.to_dict(vocab, exclude)}
+        return srsly.msgpack_dumps(parts)
 
     def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
         """Save the component to disk.
@@ -39,15 +34,10 @@ class SavedRecognizer(Contract):
         path (Union[str, Path]): The folder.
         exclude (Iterable[str]): Names of serialization fields to exclude.
         """
-        util.to_disk(
-            path,
-            {
-                "learned": lambda p: srsly.write_json(p, self.learned),
-                "vocab": lambda p: self.vocab.to_disk(p, exclude=exclude),
-                "model": lambda p: self.model.to_disk(p),
-            },
-            exclude,
-        )
+        vocab = {"vocab": lambda p: self.vocab.to_disk(p, exclude=exclude)}
+        folder = util.to_disk(path, vocab, exclude)
+        for name, data in self._save(exclude).items():
+            (folder / name).write_bytes(data)
 
     def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()):
         """Load the component from a bytestring.
@@ -56,12 +46,14 @@ class SavedRecognizer(Contract):
         exclude (Iterable[str]): Names of serialization fields to exclude.
         RETURNS (FewShotRecognizer): The loaded component.
         """
-        readers = {
-            "learned": lambda b: self._set_learned(srsly.json_loads(b)),
-            "vocab": lambda b: self.vocab.from_bytes(b, exclude=exclude),
-            "model": lambda b: self.model.from_bytes(b),
-        }
-        return self._load(partial(util.from_bytes, bytes_data, readers, exclude))
+
+        def load() -> None:
+            parts = srsly.msgpack_loads(bytes_data)
+            vocab = {"vocab": lambda b: self.vocab.from_bytes(b, exclude=exclude)}
+            util.from_dict(parts, vocab, exclude)
+            self._take(parts, exclude)
+
+        return self._load(load)
 
     def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()):
         """Load the component from disk.
@@ -70,12 +62,37 @@ class SavedRecognizer(Contract):
         exclude (Iterable[str]): Names of serialization fields to exclude.
         RETURNS (FewShotRecognizer): The loaded component.
         """
-        readers = {
-            "learned": lambda p: self._set_learned(srsly.read_json(p)),
-            "vocab": lambda p: self.vocab.from_disk(p, exclude=exclude),
-            "model": lambda p: self.model.from_bytes(p.read_bytes()),
+
+        def load() -> None:
+            vocab = {"vocab": lambda p: self.vocab.from_disk(p, exclude=exclude)}
+            folder = util.from_disk(path, vocab, exclude)
+            files = [folder / name for name in ("learned", "model", HASHES)]
+            parts = {f.name: f.read_bytes() for f in files if f.is_file()}
+            self._take(parts, exclude)
+
+        return self._load(load)
+
+    def _save(self, exclude: Iterable[str]) -> dict[str, bytes]:
+        """What was learned, in parts."""
+        writers = {
+            "learned": lambda: srsly.json_dumps(self.learned, indent=2).encode("utf8"),
+            "model": self.model.to_bytes,
         }
-        return self._load(partial(util.from_disk, path, readers, exclude))
+        parts = util.to_dict(writers, exclude)
+        return parts if HASHES_FIELD in exclude else add_hashes(parts)
+
+    def _take(self, parts: dict[str, bytes], exclude: Iterable[str]) -> None:
+        """Learn what `_save` gave, if it is whole."""
+        readers = {
+            "learned": lambda b: self._set_learned(srsly.json_loads(b)),
+            "model": lambda b: self.model.from_bytes(b),
+        }
+        missing = {*readers} - {*exclude, *parts}
+        if missing:
+            raise ValueError(f"{' and '.join(sorted(missing))} is missing")
+        if HASHES_FIELD not in exclude:
+            check_hashes(parts, self.name, exclude=exclude)
+        util.from_dict(parts, readers, exclude)
 
     def _set_learned(self, learned: dict[str, Any]) -> None:
         missing = set(self.learned) - set(learned)

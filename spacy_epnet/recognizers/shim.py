@@ -4,10 +4,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from thinc.api import Optimizer, PyTorchShim
+from thinc.api import Optimizer
+
+from ..encoder.steady import SteadyShim
 
 
-class NetworkShim(PyTorchShim):
+class NetworkShim(SteadyShim):
     """Saves its network as safetensors, and makes it anew when loading.
 
     make_network (Callable): Makes the network from the sizes that aren't settings.

@@ -17,11 +17,14 @@ from thinc.api import Config
 
 from ..corpora.files import get_hash
 from ..errors import Errors
+from ..hashes import HASHES_FIELD
 from ..pipelines import hash_pipeline
 from ..writing import write_whole
 
 CONFIG, META, CHANGES = "config.cfg", "meta.json", "encoder.safetensors"
 MANIFEST = "source.json"
+# Of components. The manifest has the hashes.
+LEFT_OUT = ["vocab", HASHES_FIELD]
 
 
 class Manifest(NamedTuple):
@@ -56,7 +59,7 @@ def pack_source(nlp: Language, encoder: Path, output: Path) -> Manifest:
         srsly.write_json(folder / META, nlp.meta)
         save_file(find_changes(before, after), folder / CHANGES)
         for name, pipe in iter_others(nlp):
-            pipe.to_disk(folder / name, exclude=["vocab"])
+            pipe.to_disk(folder / name, exclude=LEFT_OUT)
         files = sorted(path for path in folder.rglob("*") if path.is_file())
         hashes = {path.relative_to(folder).as_posix(): get_hash(path) for path in files}
         learn(blank, folder)
@@ -139,7 +142,7 @@ def learn(nlp: Language, folder: Path) -> None:
 
     apply_changes(get_network(nlp), load_file(folder / CHANGES))
     for name, pipe in iter_others(nlp):
-        pipe.from_disk(folder / name, exclude=["vocab"])
+        pipe.from_disk(folder / name, exclude=LEFT_OUT)
     nlp.meta.update(srsly.read_json(folder / META))
 
 

@@ -1,0 +1,48 @@
+"""Hashes of what is saved, so that damage is found when it is loaded.
+
+They tell what was damaged, not what was forged: who changes a file on purpose can
+change its hash, too.
+"""
+
+import warnings
+from collections.abc import Iterable, Mapping
+from hashlib import sha256
+
+import srsly
+
+from .errors import Warnings
+
+HASHES = "hashes.json"
+HASHES_FIELD = "hashes"  # what spaCy calls it when it is to be excluded
+
+
+def add_hashes(parts: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Add the hashes of all parts to them, as one more.
+
+    parts (Mapping[str, bytes]): What is saved, by the names of the parts.
+    RETURNS (Dict[str, bytes]): The same with another part.
+    """
+    hashes = {name: sha256(data).hexdigest() for name, data in parts.items()}
+    return {**parts, HASHES: srsly.json_dumps(hashes, indent=2).encode("utf8")}
+
+
+def check_hashes(
+    parts: Mapping[str, bytes], name: str, *, exclude: Iterable[str] = ()
+) -> None:
+    """Raise an error if a part isn't what was saved.
+
+    parts (Mapping[str, bytes]): What `add_hashes` gave.
+    name (str): What they are parts of.
+    exclude (Iterable[str]): Parts that aren't wanted.
+    """
+    if HASHES not in parts:
+        warnings.warn(Warnings.WP073.format(name=name), stacklevel=2)
+        return
+    hashes = srsly.json_loads(parts[HASHES])
+    if not isinstance(hashes, dict):
+        raise ValueError(f"{HASHES} isn't what was saved")
+    for part in {*hashes} - {*exclude}:
+        if part not in parts:
+            raise ValueError(f"{part} is missing")
+        if sha256(parts[part]).hexdigest() != hashes[part]:
+            raise ValueError(f"{part} isn't what was saved")

@@ -1,0 +1,101 @@
+"""Pipelines that aren't what was saved, or were made to do harm."""
+
+import shutil
+
+import pytest
+import spacy
+import srsly
+
+from spacy_epnet.hashes import HASHES, add_hashes
+
+from .conftest import get_ents
+
+PARTS = ["epnet_ner/learned", "epnet_ner/model", "transformer/model"]
+CODES = r"\[EP0(07|73)\]"
+
+
+@pytest.fixture
+def folder(trained, tmp_path):
+    trained.to_disk(tmp_path / "nlp")
+    return tmp_path / "nlp"
+
+
+@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("place", [0.3, 0.6, 0.9])
+def test_a_flipped_bit_is_found(folder, part, place):
+    data = bytearray((folder / part).read_bytes())
+    data[int(place * len(data))] ^= 4
+    (folder / part).write_bytes(data)
+    with pytest.raises(ValueError, match=CODES):
+        spacy.load(folder)
+
+
+@pytest.mark.parametrize("part", PARTS[:2])
+def test_a_missing_file_is_found(folder, part):
+    (folder / part).unlink()
+    with pytest.raises(ValueError, match=rf"\[EP007\].*{part[-5:]} is missing"):
+        spacy.load(folder)
+
+
+def test_a_changed_file_is_found(folder):
+    learned = srsly.read_json(folder / PARTS[0])
+    learned["generations"] = [{"PERSON": 2, "PLACE": 1}]
+    srsly.write_json(folder / PARTS[0], learned)
+    with pytest.raises(ValueError, match=r"\[EP007\].*learned isn't what was saved"):
+        spacy.load(folder)
+
+
+def test_a_flipped_bit_is_found_in_bytes(trained):
+    for name in trained.pipe_names:
+        pipe = trained.get_pipe(name)
+        data = bytearray(pipe.to_bytes(exclude=["vocab"]))
+        data[len(data) * 3 // 4] ^= 1
+        with pytest.raises(ValueError, match=CODES):
+            pipe.from_bytes(bytes(data))
+
+
+def test_parts_of_two_pipelines_do_not_fit(folder, trained, tmp_path):
+    trained.get_pipe("epnet_ner").add_label("OTHER")
+    trained.to_disk(tmp_path / "other")
+    shutil.copy(tmp_path / "other" / PARTS[0], folder / PARTS[0])
+    with pytest.raises(ValueError, match=r"\[EP007\]"):
+        spacy.load(folder)
+
+
+def test_what_has_no_hashes_is_loaded_with_a_warning(folder, trained):
+    expected = get_ents(trained("Ada lives in Rio ."))
+    (folder / "epnet_ner" / HASHES).unlink()
+    with pytest.warns(UserWarning, match=r"\[WP073\].*epnet_ner"):
+        nlp = spacy.load(folder)
+    assert get_ents(nlp("Ada lives in Rio .")) == expected
+
+
+def change_tokenizer(path, change):
+    """Change a saved tokenizer, and the hashes with it."""
+    model = srsly.msgpack_loads(srsly.msgpack_loads(path.read_bytes())["model"])
+    shims = next(shims for shims in model["shims"] if shims)
+    message = srsly.msgpack_loads(shims[0])
+    change(message["tokenizer"])
+    shims[0] = srsly.msgpack_dumps(message)
+    parts = add_hashes({"model": srsly.msgpack_dumps(model)})
+    path.write_bytes(srsly.msgpack_dumps(parts))
+
+
+@pytest.mark.parametrize(
+    "name", ["../x", "../../x", "/tmp/x", "a/b", "..\\x", "C:x", "..", ""]
+)
+def test_files_of_a_tokenizer_stay_in_their_folder(folder, tmp_path, monkeypatch, name):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    before = sorted(tmp_path.rglob("*"))
+    change_tokenizer(folder / PARTS[2], lambda files: files.update({name: b"harm"}))
+    with pytest.raises(ValueError, match=r"\[EP073\].*tokenizer names the file"):
+        spacy.load(folder)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_tokenizer_brings_no_code(folder):
+    kwargs = {"use_fast": True, "trust_remote_code": True}
+    change_tokenizer(folder / PARTS[2], lambda files: files.update(kwargs=kwargs))
+    with pytest.raises(ValueError, match=r"\[EP073\].*trust_remote_code"):
+        spacy.load(folder)
