@@ -86,9 +86,20 @@ def load_pipeline(name: str) -> Language:
     name (str): The name of a source, a folder, or a package.
     RETURNS (Language): The pipeline.
     """
-    if name in list_sources() and not Path(name).exists():
-        return load_source(name)
-    if not Path(name).exists() and not is_package(name):
-        known = ", ".join(list_sources())
-        raise ValueError(Errors.EP045.format(name=name, names=known))
-    return spacy.load(name)
+    return spacy.load(find_pipeline(name))
+
+
+def find_pipeline(name: str) -> Path | str:
+    """Find a source by its name, or any other pipeline.
+
+    name (str): The name of a source, a folder, or a package.
+    RETURNS (Union[Path, str]): Its folder, or the name of the package.
+    """
+    if Path(name).exists():
+        return Path(name)
+    if name in list_sources():
+        return make_source(name)
+    if is_package(name):
+        return name
+    known = ", ".join(list_sources())
+    raise ValueError(Errors.EP045.format(name=name, names=known))
