@@ -5,6 +5,7 @@ process of its own, and Ray starts them again elsewhere if their machine is lost
 they make comes back and is written here, so that no files need to be shared.
 """
 
+import logging
 import os
 import pickle
 from collections.abc import Collection, Iterator
@@ -42,6 +43,7 @@ def run_on_ray(
         which they are done.
     """
     ray = import_ray()
+    logging.getLogger("ray.data").setLevel(logging.ERROR)
     is_ours = not ray.is_initialized()
     if is_ours:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
