@@ -21,6 +21,7 @@ from wasabi import msg
 from spacy_epnet.encoder.precision import has_bfloat16
 
 from .adapting import measure_adapting
+from .annotating import measure_annotating
 from .inference import TARGETS, measure_inference
 from .memory import measure_memory
 from .recognition import measure_recognition
@@ -35,6 +36,7 @@ PARTS: dict[str, Callable[[Setup], Iterable[Table]]] = {
     "memory": measure_memory,
     "startup": measure_startup,
     "inference": measure_inference,
+    "annotating": measure_annotating,
 }
 
 
@@ -62,7 +64,7 @@ def main(
         choice = f"Choose: {', '.join(PARTS)}"
         msg.fail(f"Can't measure {', '.join(unknown)}", choice, exits=1)
     folders = [corpora / "fewnerd_inter", corpora / "wnut17", *encoder]
-    folders += [source] if {"adapting", "inference"} & {*parts} else []
+    folders += [source] if {"adapting", "inference", "annotating"} & {*parts} else []
     folders += [corpora / target for target in TARGETS if "inference" in parts]
     missing = [path for path in folders if not path.is_dir()]
     if missing:

@@ -221,6 +221,31 @@ class Errors(metaclass=ErrorsWithCodes):
         "isn't replaced. If it is yours, choose another folder with --output. If it is "
         "a damaged encoder, remove it and try again."
     )
+    EP065 = "Parquet files need PyArrow: pip install 'spacy-epnet[parquet]'"
+    EP066 = (
+        "there is no column '{field}' to annotate. Name the one that has the text with "
+        "--text-field. There are: {columns}"
+    )
+    EP067 = (
+        "the format can't be told from the name of the file. Name it with "
+        "--input-format: {names}"
+    )
+    EP068 = (
+        "A process that annotates has died again and again (exit code {code}), and not "
+        "because of a certain record. If it is -9, there may be too little memory: "
+        "choose fewer with --processes."
+    )
+    EP069 = (
+        "The output in '{path}' is of another annotation, which differs in: {changed}. "
+        "Go on with what it was begun with, choose another folder, or remove it to "
+        "begin anew."
+    )
+    EP070 = "Can't annotate: {reason}"
+    EP071 = (
+        "The record {record} can't be annotated: {reason}. Without --strict such "
+        "records are put into rejects.jsonl, and the others are annotated."
+    )
+    EP072 = "The engine 'ray' needs Ray: pip install 'spacy-epnet[ray]'"
     EP073 = (
         "Can't load the encoder of the transformer: {reason}. The file is damaged or "
         "was changed. Get the pipeline again from where it came from."

@@ -85,7 +85,8 @@ def test_what_is_imported_is_declared():
     setup = ConfigParser()
     setup.read(ROOT / "setup.cfg")
     needed = read_names(setup["options"]["install_requires"])
-    extra = read_names(setup["options.extras_require"]["viz"])
+    extras = setup["options.extras_require"]
+    extra = read_names("\n".join(extras[name] for name in ("viz", "parquet", "ray")))
     # What it is called to import.
     extra = {{"scikit_learn": "sklearn"}.get(name, name) for name in extra}
     others = imported - {"spacy_epnet", *sys.stdlib_module_names}
@@ -94,7 +95,7 @@ def test_what_is_imported_is_declared():
 
 def read_names(requirements):
     lines = requirements.split()
-    return {re.split("[<>=]", line)[0].replace("-", "_") for line in lines}
+    return {re.split(r"[<>=\[]", line)[0].replace("-", "_") for line in lines}
 
 
 @pytest.mark.parametrize("entry", OURS, ids=lambda entry: entry.name)

@@ -4,6 +4,7 @@ from spacy.cli._util import app
 
 from ._app import epnet_cli
 from .adapt import adapt_cli
+from .annotate import annotate_cli
 from .benchmark import benchmark_cli
 from .clean import clean_cli
 from .compare import compare_cli
@@ -26,6 +27,7 @@ app.add_typer(epnet_cli)
 
 __all__ = [
     "adapt_cli",
+    "annotate_cli",
     "benchmark_cli",
     "clean_cli",
     "compare_cli",

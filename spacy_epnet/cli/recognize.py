@@ -13,6 +13,7 @@ from wasabi import msg, table
 from ..adapting.support import make_bare_example
 from ..corpora.files import read_text
 from ..evaluation.pages import make_page, mark_text
+from ..recognizers.annotation import get_scores
 from ..recognizers.gold import read_gold
 from ..sources.catalog import load_pipeline, locate_pipeline
 from ..writing import write_whole
@@ -144,13 +145,10 @@ def compare_rows(eg: Example) -> Iterator[tuple[str, str, str, str]]:
 
 def get_rows(doc: Doc) -> Iterator[tuple[str, str, str]]:
     """The entities of a doc: text, type, and probability if it is known."""
-    scores = {
-        (span.start, span.end, span.label_): f"{score:.3f}"
-        for group in doc.spans.values()
-        for span, score in zip(group, group.attrs.get("scores", []), strict=False)
-    }
+    scores = get_scores(doc)
     for ent in doc.ents:
-        yield ent.text, ent.label_, scores.get((ent.start, ent.end, ent.label_), "")
+        score = scores.get((ent.start, ent.end, ent.label_))
+        yield ent.text, ent.label_, "" if score is None else f"{score:.3f}"
 
 
 def show_explanations(nlp: Language, text: str, name: str | None) -> None:

@@ -70,6 +70,15 @@ def write_predictions(
     doc.set_ents([*existing, *predicted], blocked=blocked)
 
 
+def get_scores(doc: Doc) -> dict[tuple[int, int, str], float]:
+    """The probabilities in `doc.spans`, by first token, end and type."""
+    return {
+        (span.start, span.end, span.label_): float(score)
+        for group in doc.spans.values()
+        for span, score in zip(group, group.attrs.get("scores", []), strict=False)
+    }
+
+
 def get_blocked(doc: Doc) -> list[Span]:
     """The tokens that an earlier component has kept from being entities."""
     iob, types = doc.to_array([ENT_IOB, ENT_TYPE]).T

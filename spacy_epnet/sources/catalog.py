@@ -91,15 +91,26 @@ def load_pipeline(name: str) -> Language:
     name (str): The name of a source, a folder, or a package.
     RETURNS (Language): The pipeline.
     """
+    return spacy.load(find_pipeline(name))
+
+
+def find_pipeline(name: str) -> Path | str:
+    """Find a source by its name, or any other pipeline.
+
+    name (str): The name of a source, a folder, or a package.
+    RETURNS (Union[Path, str]): Its folder, or the name of the package.
+    """
     if not Path(name).exists():
         # A process that was killed may have moved it aside.
         settle_left_overs(Path(name).parent)
-    if name in list_sources() and not Path(name).exists():
-        return load_source(name)
-    if not Path(name).exists() and not is_package(name):
-        known = ", ".join(list_sources())
-        raise ValueError(Errors.EP045.format(name=name, names=known))
-    return spacy.load(name)
+    if Path(name).exists():
+        return Path(name)
+    if name in list_sources():
+        return make_source(name)
+    if is_package(name):
+        return name
+    known = ", ".join(list_sources())
+    raise ValueError(Errors.EP045.format(name=name, names=known))
 
 
 def locate_pipeline(name: str) -> Path:
