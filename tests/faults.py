@@ -11,13 +11,8 @@ EXCHANGING = "ctypes.dlsym"
 STEPS = {*GROWING, EXCHANGING, "os.remove", "os.rmdir"}
 
 
-def run_in_child(function):
-    """Run a function in a process of its own, which a signal may end.
-
-    function (Callable[[], object]): The function.
-    RETURNS (int): 0 if it went well, 1 if it was interrupted or failed as a disk does,
-        3 if it failed otherwise, or the negative signal.
-    """
+def start(function):
+    """Start a function in a process of its own. RETURNS (int): The process."""
     child = os.fork()
     if not child:
         code = 3
@@ -32,7 +27,22 @@ def run_in_child(function):
             traceback.print_exc()
         finally:
             os._exit(code)
+    return child
+
+
+def wait(child):
+    """Wait until a process has ended.
+
+    child (int): The process.
+    RETURNS (int): 0 if it went well, 1 if it was interrupted or failed as a disk does,
+        3 if it failed otherwise, or the negative signal that ended it.
+    """
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def run_in_child(function):
+    """Run a function in a process of its own. RETURNS (int): How it ended."""
+    return wait(start(function))
 
 
 class Faults:

@@ -7,6 +7,7 @@ from spacy.tokens import DocBin
 from typer.testing import CliRunner
 
 from spacy_epnet.cli import epnet_cli
+from spacy_epnet.writing import PREFIX
 
 from .conftest import ROOT
 
@@ -243,3 +244,21 @@ def test_a_learning_rate_that_is_too_high(folder):
     result = adapt(folder, "--adapt.lr", "1e30")
     assert (result.exit_code, "EP031" in result.output) == (1, True)
     assert not (folder / "adapted").exists()
+
+
+def test_an_output_folder_that_is_a_link_stays_one(folder):
+    (folder / "far").mkdir()
+    (folder / "adapted").symlink_to(folder / "far" / "pipeline")
+    for _ in range(2):
+        assert adapt(folder, "--adapt.max_steps", "1").exit_code == 0
+        assert (folder / "adapted").is_symlink()
+        assert [path.name for path in (folder / "far").iterdir()] == ["pipeline"]
+    assert "CITY" in spacy.load(folder / "adapted").get_pipe("epnet_ner").labels
+
+
+def test_a_pipeline_that_a_killed_run_moved_aside_is_found(folder):
+    work = folder / f"{PREFIX}abcdefgh"
+    (work / "old").mkdir(parents=True)
+    (folder / "source").rename(work / "old" / "source")
+    assert adapt(folder, "--adapt.max_steps", "1").exit_code == 0
+    assert not work.exists()

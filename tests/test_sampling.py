@@ -9,6 +9,7 @@ from spacy.vocab import Vocab
 from typer.testing import CliRunner
 
 import spacy_epnet.cli
+from spacy_epnet.corpora.files import get_hash
 from spacy_epnet.corpora.sampling import sample_greedily
 
 assert spacy_epnet.cli.sample_cli
@@ -141,6 +142,15 @@ def test_a_single_index_is_enough(corpus, tmp_path):
     path.write_text("7\n")
     run(corpus, tmp_path / "b.spacy", "--indices", path)
     assert srsly.read_json(tmp_path / "b.json")["indices"] == [7]
+
+
+def test_a_set_and_its_manifest_belong_together(corpus, tmp_path):
+    output = tmp_path / "s.spacy"
+    for seed in (0, 1):
+        run(corpus, output, "--seed", seed)
+        manifest = srsly.read_json(tmp_path / "s.json")
+        assert manifest["seed"] == seed
+        assert manifest["support_sha256"] == get_hash(output)
 
 
 def test_the_corpus_is_not_written_over(corpus):
