@@ -220,6 +220,11 @@ class Errors(metaclass=ErrorsWithCodes):
         "Can't load the encoder of the transformer: {reason}. The file is damaged or "
         "was changed. Get the pipeline again from where it came from."
     )
+    EP074 = (
+        "The character at {place} of the text {text!a} is half of a pair, which is no "
+        "character by itself, so spaCy can't read it. Leave it out, or read the file "
+        "that it is from with the right encoding."
+    )
 
 
 class CorpusError(ValueError):
