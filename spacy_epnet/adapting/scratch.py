@@ -24,7 +24,7 @@ def make_scratch(nlp: Language) -> Language:
     return twin
 
 
-def copy_vocab(vocab: Vocab) -> Vocab:
+def copy_vocab(vocab: Any) -> Vocab:
     """Copy a vocabulary, but for its tables, which both have in common."""
     twin = Vocab(
         lex_attr_getters=vocab.lex_attr_getters,
@@ -44,8 +44,8 @@ def copy_vocab(vocab: Vocab) -> Vocab:
 
 
 def copy_tokenizer(tokenizer: Any, vocab: Vocab) -> Any:
-    """Copy a tokenizer for another vocabulary. One that isn't of spaCy's usual kind must
-    have it as an attribute.
+    """Copy a tokenizer for another vocabulary. One that isn't of spaCy's usual kind
+    must have it as an attribute.
     """
     if not isinstance(tokenizer, Tokenizer):
         twin = copy(tokenizer)

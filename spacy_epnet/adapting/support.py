@@ -121,7 +121,8 @@ def make_example(nlp: Language, item: Item, problems: list[Problem]) -> Example:
         marks = [(int(start), int(end), str(label)) for start, end, label in entities]
         predicted = nlp.make_doc(text)
     except UnicodeEncodeError as err:
-        raise ValueError(Errors.EP074.format(place=err.start, text=text)) from None
+        half = err.object[err.start]
+        raise ValueError(Errors.EP074.format(text=text[:200], half=half)) from None
     except (TypeError, ValueError):
         raise ValueError(Errors.EP021.format(item=repr(item)[:200])) from None
     return Example(predicted, mark_entities(nlp.make_doc(text), marks, problems))
