@@ -118,11 +118,6 @@ class Errors(metaclass=ErrorsWithCodes):
         "These settings can't be changed when types are added to others, because the "
         "others would no longer be recognized as before: {settings}."
     )
-    EP036 = (
-        "Can't predict in int8: PyTorch {version} can't quantize networks. Choose "
-        'inference = "bfloat16" or "float32" in the config\'s '
-        "[components.transformer.model] block."
-    )
     EP037 = (
         "Can't mix corpora, because of '{name}': {reason}. Each corpus has a block "
         "such as [corpora.train.parts.recipes] with its path, and if wanted its "
@@ -249,6 +244,11 @@ class Errors(metaclass=ErrorsWithCodes):
     EP073 = (
         "Can't load the encoder of the transformer: {reason}. The file is damaged or "
         "was changed. Get the pipeline again from where it came from."
+    )
+    EP074 = (
+        "The text {text!a} has {half!a}, which is half of a character, so spaCy can't "
+        "read it. Leave it out, or read the file that it is from with the right "
+        "encoding."
     )
     EP090 = (
         "{names} are settings of the training. To vary them, give the config of a "

@@ -6,6 +6,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     # Each of several processes has a core. PyTorch reads this when it is imported.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+import hypothesis
 import pytest
 import spacy
 from spacy.tokens import Doc, DocBin
@@ -29,6 +30,18 @@ CONFIGS = {
     "container_ner": ROOT / "configs" / "container.cfg",
     "structshot_ner": ROOT / "configs" / "structshot.cfg",
 }
+
+# Chosen by --hypothesis-profile. The same examples are tried in every run.
+for profile, n_examples in {"few": 100, "many": 2000}.items():
+    hypothesis.settings.register_profile(
+        profile,
+        max_examples=n_examples,
+        deadline=None,
+        derandomize=True,
+        database=None,
+        suppress_health_check=[hypothesis.HealthCheck.too_slow],
+    )
+hypothesis.settings.load_profile("few")
 
 PEOPLE = ["Ada", "Grace Hopper", "Alan Turing", "Mary Ann Evans", "Otto"]
 PLACES = ["Paris", "New York", "Ulm", "Cape Town", "Rio"]

@@ -137,6 +137,11 @@ def test_source_and_copy_are_trained_apart(trained, examples):
     assert [shim.id in known for shim in shims] == [True, False]
 
 
+def test_a_text_that_is_no_text_is_refused(trained):
+    with pytest.raises(ValueError, match=r"\[EP074\].*ud800"):
+        adapt(trained, [("Ada \ud800 left", [(0, 3, "PILOT")])])
+
+
 def test_in_place(trained):
     old = trained.get_pipe("epnet_ner")
     report = adapt(trained, SUPPORT, in_place=True, **FAST)

@@ -20,6 +20,7 @@ from ..recognizers.learning import Lesson, OnStep
 from ..recognizers.settings import make_adapt_config, resolve_adapt_settings
 from .checks import find_confusions
 from .report import AdaptReport
+from .scratch import make_scratch
 from .support import Item, read_support, realign
 from .whole import WholeTraining, check_alone
 
@@ -64,7 +65,7 @@ def adapt(
         )
     extends = labels == "extend"
     name, source = find_recognizer(nlp, name)
-    support = read_support(nlp, examples, source)
+    support = read_support(make_scratch(nlp), examples, source)
     config = make_adapt_config(
         source.profiles,
         profile,

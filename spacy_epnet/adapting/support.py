@@ -120,6 +120,9 @@ def make_example(nlp: Language, item: Item, problems: list[Problem]) -> Example:
         text, entities = item
         marks = [(int(start), int(end), str(label)) for start, end, label in entities]
         predicted = nlp.make_doc(text)
+    except UnicodeEncodeError as err:
+        half = err.object[err.start]
+        raise ValueError(Errors.EP074.format(text=text[:200], half=half)) from None
     except (TypeError, ValueError):
         raise ValueError(Errors.EP021.format(item=repr(item)[:200])) from None
     return Example(predicted, mark_entities(nlp.make_doc(text), marks, problems))

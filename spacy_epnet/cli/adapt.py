@@ -152,7 +152,7 @@ def read_examples(support: Path, nlp: Language) -> list[Doc]:
     RETURNS (List[Doc]): Annotated docs.
     """
     if support.suffix == ".spacy":
-        return Corpus(support, nlp.vocab).docs
+        return Corpus(support).docs
     with TemporaryDirectory() as folder:
         converted = Path(folder) / "support.spacy"
         notes = convert([support], converted, lang=nlp.meta["lang"]).notes
@@ -160,7 +160,7 @@ def read_examples(support: Path, nlp: Language) -> list[Doc]:
             if count:
                 what = f"In {support}. Mark them anew to use them"
                 msg.warn(f"{note}: {count}", what)
-        return Corpus(converted, nlp.vocab).docs
+        return Corpus(converted).docs
 
 
 def show_result(result: Any) -> None:

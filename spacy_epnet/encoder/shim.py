@@ -1,7 +1,6 @@
 """What an encoder computes in: half precision in training, and other numbers than
 float32 in prediction, where they are faster. And which part of it is trained."""
 
-import warnings
 from copy import deepcopy
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -21,7 +20,7 @@ from .guard import check_tokenizer
 from .precision import get_fastest_dtype, has_bfloat16
 from .steady import SteadyShim
 
-Inference: TypeAlias = Literal["float32", "bfloat16", "int8"]
+Inference: TypeAlias = Literal["float32", "bfloat16"]
 
 
 def use_precision_shim(
@@ -131,21 +130,7 @@ def make_twin(network: nn.Module, inference: Inference, device: torch.device) ->
     """
     if inference == "bfloat16" and get_fastest_dtype(device) == torch.bfloat16:
         return deepcopy(network).bfloat16()
-    if inference == "int8" and device.type == "cpu":
-        return quantize(network)
     return network
-
-
-def quantize(network: nn.Module) -> nn.Module:
-    """Let the linear layers multiply whole numbers, with a scale for each output."""
-    quantization: Any = getattr(torch.ao, "quantization", None)
-    if not hasattr(quantization, "quantize_dynamic"):
-        raise ValueError(Errors.EP036.format(version=torch.__version__))
-    config = {nn.Linear: quantization.per_channel_dynamic_qconfig}
-    with warnings.catch_warnings():
-        # It is to move to a package of its own one day, which is large.
-        warnings.simplefilter("ignore")
-        return quantization.quantize_dynamic(deepcopy(network).eval(), config)
 
 
 def _to_float(outputs: Any) -> Any:

@@ -25,7 +25,7 @@ def build_transformer_model(
     mixed_precision: bool = True,
     grad_scaler_config: dict[str, Any] | None = None,
     max_pieces: int = 1024,
-    inference: Literal["float32", "bfloat16", "int8"] = "float32",
+    inference: Literal["float32", "bfloat16"] = "float32",
     trained_layers: int | None = None,
 ) -> Model[list["Doc"], "FullTransformerBatch"]:
     """Build a transformer that trains in half precision where that is faster.
@@ -45,8 +45,8 @@ def build_transformer_model(
     mixed_precision (bool): Whether to train in half precision where it pays.
     grad_scaler_config (dict): Gradient scaling on CUDA, as in spacy-transformers.
     max_pieces (int): Word pieces that are encoded at once, with padding.
-    inference (str): What predictions are computed in: "float32", "bfloat16" on machines
-        that have it, or "int8" on CPUs.
+    inference (str): What predictions are computed in: "float32", or "bfloat16" on
+        machines that have it.
     trained_layers (Optional[int]): How many of the upper layers are trained. All, and
         the embeddings too, if null.
     """

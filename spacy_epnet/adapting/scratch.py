@@ -1,0 +1,63 @@
+"""Reading examples without leaving their words in a pipeline.
+
+Every text that a pipeline reads adds its words to the vocabulary, and these are saved
+with it.
+"""
+
+from copy import copy
+from typing import Any
+
+from spacy.language import Language
+from spacy.tokenizer import Tokenizer
+from spacy.vocab import Vocab
+
+
+def make_scratch(nlp: Language) -> Language:
+    """Make a pipeline that reads texts as another does, and forgets them by itself.
+
+    nlp (Language): The pipeline.
+    RETURNS (Language): One of the same components, with a vocabulary of its own.
+    """
+    twin = copy(nlp)
+    twin.vocab = copy_vocab(nlp.vocab)
+    twin.tokenizer = copy_tokenizer(nlp.tokenizer, twin.vocab)
+    return twin
+
+
+def copy_vocab(vocab: Any) -> Vocab:
+    """Copy a vocabulary, but for its tables, which both have in common."""
+    twin = Vocab(
+        lex_attr_getters=vocab.lex_attr_getters,
+        lookups=vocab.lookups,
+        oov_prob=vocab.cfg["oov_prob"],
+        writing_system=vocab.writing_system,
+        get_noun_chunks=vocab.get_noun_chunks,
+    )
+    for string in [*vocab.strings]:
+        twin.strings.add(string)
+    if len(vocab.vectors):
+        vectors = vocab.vectors
+        twin.vectors = vectors
+        # Who takes vectors over lets them add to its strings.
+        vectors.strings = vocab.strings
+    return twin
+
+
+def copy_tokenizer(tokenizer: Any, vocab: Vocab) -> Any:
+    """Copy a tokenizer for another vocabulary. One that isn't of spaCy's usual kind
+    must have it as an attribute.
+    """
+    if not isinstance(tokenizer, Tokenizer):
+        twin = copy(tokenizer)
+        twin.vocab = vocab
+        return twin
+    return type(tokenizer)(
+        vocab,
+        rules=tokenizer.rules,
+        prefix_search=tokenizer.prefix_search,
+        suffix_search=tokenizer.suffix_search,
+        infix_finditer=tokenizer.infix_finditer,
+        token_match=tokenizer.token_match,
+        url_match=tokenizer.url_match,
+        faster_heuristics=tokenizer.faster_heuristics,
+    )

@@ -1,0 +1,62 @@
+"""What is the same in every run, and in batches of any size."""
+
+import numpy
+import pytest
+from spacy.training.initialize import init_nlp
+from spacy.training.loop import train as train_by_spacy
+
+from spacy_epnet import adapt
+
+from .conftest import get_ents
+from .test_adapt import SUPPORT
+from .test_training import config, get_weights
+
+assert config  # a fixture
+TOLERANCE = 1e-4  # docs/architecture.md
+
+
+def test_the_same_seed_gives_the_same_weights(config):
+    def run(seed):
+        config["training"]["seed"] = seed
+        return get_weights(train_by_spacy(init_nlp(config.copy()))[0])
+
+    first, again, other = run(1), run(1), run(2)
+    assert first == again
+    assert first != other
+
+
+def test_the_same_seed_gives_the_same_adaptation(trained):
+    first, again, other = (
+        get_weights(adapt(trained, SUPPORT, seed=seed, max_steps=5).nlp)
+        for seed in (3, 3, 4)
+    )
+    assert first == again
+    assert first != other
+
+
+@pytest.fixture
+def texts(references):
+    """Texts of many lengths, of which the longest are sifted by themselves."""
+    texts = [doc.text for doc in references]
+    return [*texts, "", " ".join(texts * 3), *texts[::-1], " ".join(texts[:5])]
+
+
+def test_predictions_are_the_same_in_any_batch(trained, texts):
+    def run(batch_size):
+        return list(trained.pipe(texts, batch_size=batch_size))
+
+    expected = [trained(text) for text in texts]
+    assert sum(len(doc.ents) for doc in expected) > 100
+    for docs in map(run, (1, 3, len(texts))):
+        for doc, single in zip(docs, expected, strict=True):
+            assert get_ents(doc) == get_ents(single)
+            scores = [d.spans["epnet_ner"].attrs["scores"] for d in (doc, single)]
+            numpy.testing.assert_allclose(*scores, atol=TOLERANCE)
+
+
+def test_predictions_of_the_same_batches_are_the_same_to_the_last_bit(trained, texts):
+    first, again = (
+        [doc.spans["epnet_ner"].attrs["scores"].tolist() for doc in trained.pipe(texts)]
+        for _ in range(2)
+    )
+    assert first == again

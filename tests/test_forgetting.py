@@ -1,0 +1,77 @@
+"""What an adapted pipeline tells of the examples it has learned from."""
+
+import numpy
+import pytest
+import spacy
+from spacy.tokens import Doc, DocBin, Span
+from spacy.vocab import Vocab
+from typer.testing import CliRunner
+
+from spacy_epnet import adapt
+from spacy_epnet.adapting.scratch import make_scratch
+from spacy_epnet.cli import epnet_cli
+
+WORDS = ["Qwyxbrul", "vrompled", "Zandorf-Eek", "unflibbing"]
+NAME, VERB, PLACE, OTHER = WORDS
+SUPPORT = [
+    (f"{NAME} {VERB} in {PLACE} .", [(0, len(NAME), "PILOT")]),
+    (f"The {OTHER} {NAME} left .", [(15, 15 + len(NAME), "PILOT")]),
+]
+
+
+def find_words(folder):
+    """The words that are anywhere in a saved pipeline, whatever their case."""
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    data = b"\n".join(path.read_bytes() for path in files).lower()
+    parts = {part for word in WORDS for part in word.lower().split("-")}
+    return {part for part in parts if part.encode("utf8") in data}
+
+
+def test_what_is_not_to_be_remembered_is_nowhere(trained, tmp_path):
+    adapted = adapt(trained, SUPPORT, remember=False, max_steps=2).nlp
+    adapted.to_disk(tmp_path / "adapted")
+    trained.to_disk(tmp_path / "source")
+    assert find_words(tmp_path) == set()
+    assert not [s for s in adapted.vocab.strings if s in WORDS]
+    assert spacy.load(tmp_path / "adapted").get_pipe("epnet_ner").labels == ("PILOT",)
+
+
+def test_what_is_remembered_is_in_one_place(trained, tmp_path):
+    adapted = adapt(trained, SUPPORT, max_steps=2).nlp
+    adapted.to_disk(tmp_path)
+    assert find_words(tmp_path / "epnet_ner") >= {"qwyxbrul", "vrompled"}
+    assert find_words(tmp_path / "vocab") == set()
+
+
+def test_the_command_leaves_nothing_either(trained, tmp_path):
+    trained.to_disk(tmp_path / "source")
+    docs = []
+    for text, _ in SUPPORT:
+        doc = Doc(Vocab(), words=text.split())
+        doc.ents = [Span(doc, t.i, t.i + 1, "PILOT") for t in doc if t.text == NAME]
+        docs.append(doc)
+    DocBin(docs=docs).to_disk(tmp_path / "support.spacy")
+    args = ["adapt", "source", "support.spacy", "adapted"]
+    paths = [args[0], *(str(tmp_path / arg) for arg in args[1:])]
+    result = CliRunner().invoke(epnet_cli, [*paths, "--adapt.remember", "false"])
+    assert result.exit_code == 0, result.output
+    assert find_words(tmp_path / "adapted") == set()
+
+
+@pytest.mark.parametrize("lang", ["en", "de", "zh", "tr", "xx"])
+def test_texts_are_read_in_the_same_way(lang):
+    nlp = spacy.blank(lang)
+    known = set(nlp.vocab.strings)
+    text = "Dr. Qwyxbrul isn't in the U.K. z.B. 中文 x@y.org $10,5"
+    read = [(t.text, t.norm_, t.shape_) for t in make_scratch(nlp).make_doc(text)]
+    assert set(nlp.vocab.strings) == known
+    assert [(t.text, t.norm_, t.shape_) for t in nlp.make_doc(text)] == read
+
+
+def test_vectors_are_those_of_the_pipeline():
+    nlp = spacy.blank("en")
+    nlp.vocab.set_vector("cat", numpy.asarray([1.0, 2.0], dtype="f"))
+    twin = make_scratch(nlp)
+    assert twin.make_doc("cat")[0].vector.tolist() == [1.0, 2.0]
+    assert twin.vocab.vectors is nlp.vocab.vectors
+    assert nlp.vocab.vectors.strings is nlp.vocab.strings
