@@ -7,7 +7,6 @@ import json
 from itertools import cycle, islice
 
 import spacy
-import srsly
 from spacy.tokens import DocBin
 
 from spacy_epnet.annotating import run
@@ -95,7 +94,7 @@ def read_parquet(path):
 
 
 READERS = {
-    ".jsonl": lambda path: list(srsly.read_jsonl(path)),
+    ".jsonl": lambda path: map(json.loads, path.read_bytes().splitlines()),
     ".parquet": read_parquet,
     ".spacy": read_docs,
 }

@@ -85,7 +85,6 @@ def make_dataset(
     resources = ray.cluster_resources()
     gpus = int(resources.get("GPU", 0))
     room = gpus or max(1, int(resources["CPU"]) // recipe.threads)
-    most = processes or room
     shards = ray.data.read_datasource(
         make_datasource(source, done),
         override_num_blocks=1,
@@ -97,7 +96,9 @@ def make_dataset(
         fn_constructor_args=(luggage,),
         batch_size=1,
         batch_format="pyarrow",
-        compute=ray.data.ActorPoolStrategy(min_size=1, max_size=most),
+        compute=ray.data.ActorPoolStrategy(
+            min_size=1, max_size=processes, initial_size=min(processes or room, room)
+        ),
         num_cpus=0 if gpus else recipe.threads,
         num_gpus=1 if gpus else None,
     )
