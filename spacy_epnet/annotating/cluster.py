@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from ..errors import Errors
-from .annotator import Recipe, Results
+from .annotator import Recipe, Result, Results
 from .inputs import Shard, Source
 from .worker import Worker
 
@@ -51,7 +51,10 @@ def run_on_ray(
     try:
         results = make_dataset(source, done, recipe, processes)
         for row in results.iter_rows():
-            yield pickle.loads(row["result"])
+            number, size, result = pickle.loads(row["result"])
+            if isinstance(result, ValueError):
+                raise result
+            yield number, size, result
     finally:
         if is_ours:
             ray.shutdown()
@@ -166,7 +169,11 @@ class RayAnnotator:
 
     def __call__(self, batch: Any) -> Any:
         shard: Shard = pickle.loads(batch["shard"][0].as_py())
-        result = self.worker.annotate(shard.items)
+        try:
+            result: Result | ValueError = self.worker.annotate(shard.items)
+        except ValueError as err:
+            # Ray would give it another chance, and a message that nobody can read.
+            result = err
         return make_row("result", (shard.number, shard.size, result))
 
 
