@@ -4,14 +4,15 @@ import csv
 import gzip
 import io
 import json
+from functools import cache
 from itertools import cycle, islice
 
 import spacy
-import srsly
 from spacy.tokens import DocBin
 
 from spacy_epnet.annotating import run
-from spacy_epnet.annotating.annotator import Annotator
+from spacy_epnet.annotating.annotator import Annotator, Recipe
+from spacy_epnet.annotating.shards import Layout
 
 # A component that ends its process: always at DEADLY, and once at UNLUCKY.
 FATAL = """
@@ -58,13 +59,19 @@ def use_no_processes(monkeypatch):
     annotated = []
 
     def run_here(shards, recipe, processes):
-        annotator = Annotator(recipe)
+        annotator = load(recipe.model, recipe.code)
+        annotator.layout = recipe.layout
         for shard in shards:
             annotated.append(shard.number)
             yield shard.number, shard.size, annotator.annotate(shard.items)
 
     monkeypatch.setattr(run, "run_local", run_here)
     return annotated
+
+
+@cache
+def load(model, code):
+    return Annotator(Recipe(model, Layout("jsonl", "text"), code, 1, -1))
 
 
 def read_output(folder):
@@ -95,7 +102,7 @@ def read_parquet(path):
 
 
 READERS = {
-    ".jsonl": lambda path: list(srsly.read_jsonl(path)),
+    ".jsonl": lambda path: map(json.loads, path.read_bytes().splitlines()),
     ".parquet": read_parquet,
     ".spacy": read_docs,
 }

@@ -3,6 +3,7 @@
 import datetime
 import json
 import tracemalloc
+from pathlib import Path
 
 import pytest
 import spacy
@@ -11,15 +12,14 @@ from spacy.cli._util import import_code
 from spacy.tokens import Doc, DocBin, Span
 
 from spacy_epnet.annotating import annotate, records
-from spacy_epnet.annotating.annotator import Annotator, Recipe
 from spacy_epnet.annotating.folder import lock
 from spacy_epnet.annotating.inputs import InputFile, Source
 from spacy_epnet.annotating.records import read_items
-from spacy_epnet.annotating.shards import Layout
 from spacy_epnet.errors import CorpusError
 
 from .annotating_tools import (
     FATAL,
+    load,
     make_ruler,
     make_texts,
     read_output,
@@ -36,9 +36,9 @@ INPUTS = [
 ]
 
 
-@pytest.fixture
-def ruler(tmp_path):
-    return make_ruler(tmp_path / "ruler")
+@pytest.fixture(scope="module")
+def ruler(tmp_path_factory):
+    return make_ruler(tmp_path_factory.mktemp("ruler"))
 
 
 @pytest.fixture
@@ -191,9 +191,9 @@ def code(tmp_path_factory):
     return path
 
 
-@pytest.fixture
-def fatal(tmp_path, code):
-    return make_ruler(tmp_path / "fatal", fatal=True)
+@pytest.fixture(scope="module")
+def fatal(tmp_path_factory, code):
+    return make_ruler(tmp_path_factory.mktemp("fatal"), fatal=True)
 
 
 def test_what_cant_be_annotated_is_rejected_with_the_reason(
@@ -246,9 +246,22 @@ def test_values_without_a_place_in_the_output(tmp_path, ruler, here):
     assert [row["n"] for row in read_output(tmp_path / "lines")] == [1, 2**70, 3]
 
 
+@pytest.mark.parametrize("format", ["jsonl", "parquet"])
+def test_files_that_have_nothing_to_read(tmp_path, ruler, here, format):
+    empty = write_lines(tmp_path / "empty.csv", [])
+    broken = write_lines(tmp_path / "broken.parquet", ["PAR1"])
+    good = write_input(tmp_path, "good.parquet", ROWS)
+    summary = annotate(ruler, [empty, broken, good], tmp_path / "out", format=format)
+    assert (summary.records, summary.rejected) == (len(ROWS), 1)
+    rows = read_output(tmp_path / "out")
+    assert [row["source"] for row in rows] == [row["source"] for row in ROWS]
+    (reject,) = srsly.read_jsonl(tmp_path / "out" / "rejects.jsonl")
+    assert reject["record"] == f"{broken}:1"
+
+
 @pytest.mark.parametrize("name", ["in.txt.gz", "in.spacy", "in.parquet"])
 def test_a_file_that_breaks_off(tmp_path, ruler, here, name):
-    texts = [f"{i} {hash(str(i))}" for i in range(3000)]
+    texts = [f"{i} {i**7}" for i in range(3000)]
     rows = [{"source": "", "text": text} for text in texts]
     path = write_input(tmp_path, name, rows)
     data = path.read_bytes()
@@ -297,7 +310,7 @@ def test_places_that_are_something_else_are_refused(tmp_path, ruler, here):
     data = tmp_path / "data"
     data.mkdir()
     path = write_lines(data / "in.txt", ["Ada"])
-    for output in (path, data, data / "out", tmp_path, tmp_path / "ruler" / "out"):
+    for output in (path, data, data / "out", tmp_path, Path(ruler, "out")):
         with pytest.raises(CorpusError):
             annotate(ruler, [data], output)
     mine = tmp_path / "mine"
@@ -331,7 +344,7 @@ def test_two_runs_dont_write_to_one_folder(tmp_path, ruler, here):
 def test_shards_are_the_same_whatever_is_done_and_end_early_if_records_are_long(
     tmp_path,
 ):
-    lines = ["x" * (3000 if i % 7 == 0 else 10) for i in range(30)]
+    lines = ["x" * (6000 if i % 7 == 0 else 10) for i in range(30)]
     path = write_lines(tmp_path / "in.txt", lines)
     source = Source([InputFile(path, "text")], shard_size=5)
     shards = list(source.read())
@@ -365,7 +378,7 @@ def test_a_line_that_never_ends_isnt_kept(tmp_path, monkeypatch):
 
 
 def test_new_words_are_forgotten_after_a_shard(tmp_path, ruler):
-    annotator = Annotator(Recipe(ruler, Layout("jsonl", "text"), None, 1, -1))
+    annotator = load(ruler, None)
     sizes = []
     for part in range(3):
         lines = [f"word{part}x{i} Ada" for i in range(500)]
@@ -384,7 +397,7 @@ def test_the_command(tmp_path, ruler, here):
     write_lines(tmp_path / "in.txt", make_texts(5))
     command = ("epnet", "annotate", ruler, tmp_path / "*.txt", tmp_path / "out")
     output = run_command(*command, "--shard-size", 2)
-    assert "Found 6 entities in 5 records" in output
+    assert "Found 5 entities in 5 records" in output
     output = run_command(*command, code=1)
     assert "The annotation stopped" in output
     assert "EP069" in output

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from ..errors import Errors
-from .annotator import Recipe, Results
+from .annotator import Recipe, Result, Results
 from .inputs import Shard, Source
 from .worker import Worker
 
@@ -51,7 +51,10 @@ def run_on_ray(
     try:
         results = make_dataset(source, done, recipe, processes)
         for row in results.iter_rows():
-            yield pickle.loads(row["result"])
+            number, size, result = pickle.loads(row["result"])
+            if isinstance(result, ValueError):
+                raise result
+            yield number, size, result
     finally:
         if is_ours:
             ray.shutdown()
@@ -85,7 +88,6 @@ def make_dataset(
     resources = ray.cluster_resources()
     gpus = int(resources.get("GPU", 0))
     room = gpus or max(1, int(resources["CPU"]) // recipe.threads)
-    most = processes or room
     shards = ray.data.read_datasource(
         make_datasource(source, done),
         override_num_blocks=1,
@@ -97,7 +99,9 @@ def make_dataset(
         fn_constructor_args=(luggage,),
         batch_size=1,
         batch_format="pyarrow",
-        compute=ray.data.ActorPoolStrategy(min_size=1, max_size=most),
+        compute=ray.data.ActorPoolStrategy(
+            min_size=1, max_size=processes, initial_size=min(processes or room, room)
+        ),
         num_cpus=0 if gpus else recipe.threads,
         num_gpus=1 if gpus else None,
     )
@@ -165,7 +169,11 @@ class RayAnnotator:
 
     def __call__(self, batch: Any) -> Any:
         shard: Shard = pickle.loads(batch["shard"][0].as_py())
-        result = self.worker.annotate(shard.items)
+        try:
+            result: Result | ValueError = self.worker.annotate(shard.items)
+        except ValueError as err:
+            # Ray would give it another chance, and a message that nobody can read.
+            result = err
         return make_row("result", (shard.number, shard.size, result))
 
 

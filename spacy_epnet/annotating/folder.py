@@ -92,8 +92,9 @@ class Folder:
 
     def _clean_up(self) -> None:
         """Remove what was being written when an earlier run was killed."""
-        for folder in (self.path, self.path / SHARDS, self.path / REJECTS):
-            for path in folder.glob(".*-*"):
+        for name in (MANIFEST, DONE, REJECTED, f"{SHARDS}/", f"{REJECTS}/"):
+            folder, _, file = name.rpartition("/")
+            for path in (self.path / folder).glob(f".{file or '[0-9]*'}-*"):
                 shutil.rmtree(path, ignore_errors=True)
 
     def _read_done(self) -> Iterator[dict[str, int]]:

@@ -116,12 +116,23 @@ def open_source(
         if once.pop(path.resolve(), None) is not None
     ]
     for path, name in files:
-        read_header = FORMATS[name].read_header
-        if read_header is not None and text_field not in (header := read_header(path)):
+        header = find_header(path, name)
+        if header and text_field not in header:
             columns = ", ".join(header)
             message = Errors.EP066.format(field=text_field, columns=columns)
             raise CorpusError(path, message)
     return Source(files, shard_size)
+
+
+def find_header(path: Path, format_name: str) -> list[str]:
+    """The columns of a file. A file that can't be read has none, and is rejected when
+    its turn comes.
+    """
+    read_header = FORMATS[format_name].read_header
+    try:
+        return [] if read_header is None else read_header(path)
+    except CorpusError:
+        return []
 
 
 def expand(name: str) -> list[Path]:

@@ -23,6 +23,7 @@ from .local import count_cores, run_local
 from .shards import Layout, find_schema
 
 SHARD_SIZE = 1000
+MOST_PROCESSES = 8  # if it isn't said, because each of them holds the pipeline
 VERSION = 1  # of what is written
 
 
@@ -166,7 +167,7 @@ def share_cores(
         return processes, threads or 1
     cores = count_cores()
     if processes is None:
-        processes = max(1, cores // (threads or 1))
+        processes = min(MOST_PROCESSES, max(1, cores // (threads or 1)))
     return processes, threads or max(1, cores // processes)
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from spacy.tokens import Doc, DocBin
 
 from ..recognizers.annotation import get_scores
-from .inputs import Source
-from .records import Record, import_pyarrow
+from .inputs import Source, find_header
+from .records import FORMATS, Record, import_pyarrow
 
 if TYPE_CHECKING:
     import pyarrow
@@ -125,21 +125,19 @@ def find_schema(source: Source) -> "pyarrow.Schema | None":
     import pyarrow
     from pyarrow.parquet import read_schema
 
-    from .records import read_csv_header
-
-    readers: dict[str, Callable[[Any], pyarrow.Schema]] = {
-        "parquet": lambda path: read_schema(path).remove_metadata(),
-        "csv": lambda path: pyarrow.schema(
-            [(name, pyarrow.string()) for name in read_csv_header(path)]
-        ),
-    }
     found: list[pyarrow.Schema] = []
     for path, name in source.files:
-        if name not in readers:
+        header = find_header(path, name)
+        if not header:
+            if FORMATS[name].read_header is None:
+                return None
+            continue
+        if len({*header}) < len(header):
             return None
-        schema = readers[name](path)
-        if len({*schema.names}) < len(schema.names):
-            return None
+        if name == "csv":
+            schema = pyarrow.schema([(column, pyarrow.string()) for column in header])
+        else:
+            schema = read_schema(path).remove_metadata()
         if not any(schema.equals(other) for other in found):
             found.append(schema)
     return found[0] if len(found) == 1 else None

@@ -88,7 +88,7 @@ class Worker:
         ]
         result = self._try(marked, ATTEMPTS)
         if result is None:
-            raise RuntimeError(Errors.EP068.format(code=self.exit_code))
+            raise ValueError(Errors.EP068.format(code=self.exit_code))
         return result
 
     def _find_deadly(self, items: list[Item]) -> list[Item]:
@@ -111,7 +111,7 @@ class Worker:
         self.start()
         answer = self._exchange(lambda: self._connection.send(items))
         if isinstance(answer, str):
-            raise RuntimeError(Errors.EP070.format(reason=answer))
+            raise ValueError(Errors.EP070.format(reason=answer))
         return answer
 
     def start(self) -> None:
@@ -125,7 +125,7 @@ class Worker:
                 self._end()
                 if attempt == ATTEMPTS:
                     message = Errors.EP068.format(code=self.exit_code)
-                    raise RuntimeError(message) from err
+                    raise ValueError(message) from err
             else:
                 if problem is not None:
                     self._end()
@@ -167,6 +167,7 @@ class Worker:
             self.is_closed = True
             if self._process is not None:
                 self._process.kill()
+                self._process.join()
 
 
 def get_context() -> Any:
