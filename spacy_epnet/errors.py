@@ -217,6 +217,11 @@ class Errors(metaclass=ErrorsWithCodes):
         "training/demo after: python -m spacy project run all"
     )
 
+    EP080 = (
+        "'{path}' looks like something that spacy epnet has written, but can't be "
+        "shown: it was changed, or is from somewhere else. Remove it to go on."
+    )
+
 
 class CorpusError(ValueError):
     """Something wrong with a corpus, and where.

@@ -46,7 +46,7 @@ def benchmark_cli(
         list[Path] | None,
         typer.Option(
             help="Support set to take instead: a set or manifest that spacy epnet "
-            "sample has written. Can be given several times"
+            "sample has written, or a list of indices. Can be given several times"
         ),
     ] = None,
     profile: Annotated[
@@ -92,7 +92,7 @@ def benchmark_cli(
             profiles,
             read_shots(shots),
             list(range(seed, seed + supports)),
-            [path.with_suffix(".json") for path in given or []],
+            [find_manifest(path) for path in given or []],
             name,
         )
         results = Results(output, benchmark.describe())
@@ -107,6 +107,11 @@ def benchmark_cli(
     show_results(results, per_type=per_type)
     if output is not None:
         msg.good("Wrote the results", str(output))
+
+
+def find_manifest(path: Path) -> Path:
+    """What says which sentences a support set has: its manifest, or the file itself."""
+    return path.with_suffix(".json") if path.suffix == ".spacy" else path
 
 
 def split_options(values: list[str]) -> tuple[list[str], list[str]]:
