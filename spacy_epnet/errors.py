@@ -259,6 +259,11 @@ class Errors(metaclass=ErrorsWithCodes):
         "their results. What was interrupted goes on from what is in it."
     )
 
+    EP080 = (
+        "'{path}' looks like something that spacy epnet has written, but can't be "
+        "shown: it was changed, or is from somewhere else. Remove it to go on."
+    )
+
 
 class CorpusError(ValueError):
     """Something wrong with a corpus, and where.

@@ -10,7 +10,9 @@ from typer.testing import CliRunner
 
 from spacy_epnet.adapting import adapt
 from spacy_epnet.cli import epnet_cli
+from spacy_epnet.cli.benchmark import find_manifest
 from spacy_epnet.corpora.sampling import Corpus
+from spacy_epnet.errors import CorpusError
 from spacy_epnet.evaluation.benchmark import Benchmark, Profile, make_targets
 from spacy_epnet.evaluation.query import Queries, Query
 from spacy_epnet.evaluation.results import Results
@@ -306,3 +308,97 @@ def test_given_sets_are_for_one_target(folder):
     paths = [p / f"{n}.spacy" for p in (one, two) for n in ("dev", "test")]
     result = call(folder / "source", *paths, "--given", given)
     assert (result.exit_code, "EP033" in result.output) == (1, True)
+
+
+def sample(folder):
+    """A support set of the first target's dev set, and its manifest."""
+    dev, support = folder / "one" / "dev.spacy", folder / "set.spacy"
+    args = ["sample", str(dev), str(support), "--shots", "1"]
+    result = CliRunner().invoke(epnet_cli, args)
+    assert result.exit_code == 0, result.output
+    return support
+
+
+def test_support_sets_are_given_by_their_manifests(folder):
+    manifest = sample(folder).with_suffix(".json")
+    ((_, result),) = make_benchmark(folder, given=[manifest]).run()
+    assert result["sentences"] == srsly.read_json(manifest)["indices"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"indices": [1, 0]}, "it was changed"),
+        ({"indices": [99]}, "it was changed"),
+        ({"counts": {"PERSON": 9}}, "counts don't fit"),
+        ({"sentences": 7}, "sentences don't fit"),
+        ({"corpus_sentences": 7}, "corpus_sentences don't fit"),
+        ({"corpus_sha256": "0"}, "another corpus"),
+        ({"corpus_sha256": None}, "another corpus"),
+        ({"indices": "0"}, "no list of indices"),
+    ],
+)
+def test_manifests_that_do_not_fit_are_refused(folder, changes, reason):
+    manifest = sample(folder).with_suffix(".json")
+    srsly.write_json(manifest, {**srsly.read_json(manifest), **changes})
+    with pytest.raises(CorpusError, match=reason):
+        list(make_benchmark(folder, given=[manifest]).run())
+
+
+def test_support_sets_that_are_not_what_the_manifest_says_are_refused(folder):
+    support = sample(folder)
+    docs = Corpus(folder / "one" / "test.spacy").docs
+    DocBin(docs=docs).to_disk(support)
+    pair = (folder / "one" / "dev.spacy", folder / "one" / "test.spacy")
+    result = call(folder / "source", *pair, "--given", support)
+    assert result.exit_code == 1
+    assert "isn't what set.json says it is" in " ".join(result.output.split())
+
+
+def test_lists_of_indices_may_have_any_name(folder):
+    path = folder / "chosen.txt"
+    path.write_text("0\n1\n", encoding="utf8")
+    assert find_manifest(path) == path
+    assert find_manifest(folder / "set.spacy") == folder / "set.json"
+
+
+@pytest.mark.parametrize("kind", ["empty", "unmarked", "used up"])
+def test_there_must_be_something_to_score(folder, kind):
+    dev, test = folder / "one" / "dev.spacy", folder / "one" / "test.spacy"
+    docs = Corpus(test).docs
+    if kind == "used up":
+        dev = test
+    else:
+        for doc in docs:
+            doc.ents = []
+        DocBin(docs=docs if kind == "unmarked" else []).to_disk(test)
+    result = call(folder / "source", dev, test, "--shots", 99, "--supports", 1)
+    assert result.exit_code == 1
+    assert "nothing can be scored" in " ".join(result.output.split())
+
+
+FOREIGN = [
+    "[]",
+    "{",
+    "7",
+    '{"benchmark": [], "runs": {}}',
+    '{"benchmark": {}, "runs": 5}',
+    '{"benchmark": "x", "runs": "y"}',
+]
+
+
+@pytest.mark.parametrize("content", FOREIGN)
+def test_foreign_results_are_refused(folder, content):
+    path = folder / "results.json"
+    path.write_text(content, encoding="utf8")
+    with pytest.raises(ValueError, match=r"\[EP02[78]\]"):
+        Results(path, make_benchmark(folder).describe())
+
+
+@pytest.mark.parametrize("runs", [[1], {"a": 1}, {"a": {"profile": "x"}}, {"a": {}}])
+def test_results_that_cannot_be_summarized_are_refused(folder, runs):
+    path = folder / "results.json"
+    header = make_benchmark(folder).describe()
+    srsly.write_json(path, {"benchmark": header, "summary": [], "runs": runs})
+    with pytest.raises(ValueError, match=r"\[EP027\]"):
+        Results(path, header)

@@ -23,6 +23,9 @@ TAG = '<NAME start="0" end="3" text="Bob" TYPE="X"/>'
 BAD = {
     "wrong column": ("a.txt", "Ada\tB-PER\nleft\n", 2, "1 columns"),
     "i after o": ("a.txt", "Ada\tB-PER\n\nleft\tO\nx\tI-PER\n", 4, "I-PER"),
+    "only commas": ("a.txt", "Ada\tB-PER\n,\t,\n", 2, "tag is empty"),
+    "blank type": ("a.txt", "Ada\tB-PER\nx\tB-\u00a0\n", 2, "none of O"),
+    "blank tag": ("a.txt", "Ada\tPER\nx\tO\nx\t\u00a0\n", 3, "tag is empty"),
     "unknown prefix": ("a.txt", "Ada\tB-PER\nx\tQ-PER\n", 2, "Q-PER"),
     "empty word": ("a.txt", "Ada\tB-PER\n\tO\n", 2, "word is empty"),
     "gzip": ("a.txt.gz", gzip.compress(ROWS.encode() * 99)[:-20], None, "gzip"),
@@ -42,6 +45,50 @@ BAD = {
         "isn't a word",
     ),
     "json label": ("a.jsonl", '{"text": "x", "label": "POS"}', 1, "not a span"),
+    **{
+        f"span {start} {end} {label}": (
+            "a.jsonl",
+            f'{{"text": "x"}}\n{{"text": "x y", "label": [[{start}, {end}, {label}]]}}',
+            2,
+            reason,
+        )
+        for start, end, label, reason in [
+            (0, 1.5, '"X"', "not a span"),
+            (0, 1.0, '"X"', "not a span"),
+            (0, "1e999", '"X"', "not a span"),
+            (0, "true", '"X"', "not a span"),
+            (0, '"1"', '"X"', "not a span"),
+            (0, "null", '"X"', "not a span"),
+            (0, "1" * 30, '"X"', "malformed JSON"),
+            (0, "[" * 2000, '"X"', "malformed JSON"),
+            (0, 4, '"X"', "no part of the text, which ends at 3"),
+            (-1, 1, '"X"', "no part of the text"),
+            (2, 1, '"X"', "no part of the text"),
+            (0, 1, "null", "not a span"),
+            (0, 1, '""', "not a span"),
+            (0, 1, '" "', "not a span"),
+            (0, 1, "7", "not a span"),
+            (0, 1, '"\\ud83d"', "not a span"),
+        ]
+    },
+    "no labels": (
+        "a.jsonl",
+        '{"text": "x", "spans": [{"start": 0, "end": 1, "labels": {"0": 1}}]}',
+        1,
+        "missing",
+    ),
+    "quoted beyond": (
+        "a.jsonl",
+        '{"text": "x", "spans": [{"start": 9, "end": 1, "label": "X", "text": "x"}]}',
+        1,
+        "isn't where",
+    ),
+    "episode label": (
+        "a.jsonl",
+        '{"support": {"word": [["a"]], "label": [[" "]]}, "query": {}}',
+        1,
+        "isn't a label",
+    ),
     "quoted": (
         "a.jsonl",
         '{"text": "xy", "spans": [{"start": 0, "end": 1, "label": "X", "text": "y"}]}',
@@ -54,6 +101,24 @@ BAD = {
     "xml utf8": ("a.xml", b"<deIdi2b2><TEXT>\xff</TEXT></deIdi2b2>", 1, "malformed"),
     "no text": ("a.xml", write_i2b2(""), None, "no TEXT"),
     "offsets": ("a.xml", write_i2b2(tag=TAG), 3, "'Ada', and not 'Bob'"),
+    "far": (
+        "a.xml",
+        write_i2b2(tag='<NAME start="0" end="99" TYPE="X"/>'),
+        3,
+        "no part of the text",
+    ),
+    "fraction": (
+        "a.xml",
+        write_i2b2(tag='<NAME start="0" end="1.5" TYPE="X"/>'),
+        3,
+        "start, end and TYPE",
+    ),
+    "blank TYPE": (
+        "a.xml",
+        write_i2b2(tag='<NAME start="0" end="3" TYPE=" "/>'),
+        3,
+        "not a span",
+    ),
     "tag": ("a.xml", write_i2b2(tag="<NAME end='3'/>"), 3, "start"),
     "json": ("a.jsonl", '{"text": "x"}\n{"text": ', 2, "malformed JSON"),
     "json array": ("a.json", '[{"text": "x"},', None, "malformed JSON"),
@@ -70,6 +135,12 @@ BAD = {
     "open": ("a_gold_conll", "x 0 0 a NN * - - - s (A* * -\n", 1, "isn't closed"),
     "conll": ("a_gold_conll", "x 0 0 a\n", 1, "4 columns"),
     "name": ("a_gold_conll", "x 0 0 a NN * - - - s A* * -\n", 1, "brackets"),
+    "blank name": (
+        "a_gold_conll",
+        "x 0 0 a NN * - - - s (\u00a0) * -\n",
+        1,
+        "without a type",
+    ),
     "docbin": ("a.spacy", b"nothing", None, "DocBin"),
 }
 

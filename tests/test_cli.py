@@ -15,6 +15,8 @@ from thinc.api import Config
 from typer.testing import CliRunner
 
 import spacy_epnet.cli
+from spacy_epnet.cli.recognize import list_texts
+from spacy_epnet.errors import CorpusError
 
 from .conftest import ROOT, SOURCE_CONFIG, get_ents
 
@@ -304,3 +306,15 @@ def test_the_demos_marks_lie_on_tokens():
             assert doc.text not in texts, doc.text
             texts.add(doc.text)
     assert len(labels) == 6
+
+
+def test_only_line_feeds_end_a_text(tmp_path):
+    path = tmp_path / "texts.txt"
+    texts = ["Ada\u2028left.", "one\ftwo\x0bthree", "x\x85y", "z"]
+    path.write_text("\n".join([*texts, " ", ""]), encoding="utf8")
+    assert list_texts(path) == texts
+    path.write_bytes("\r\n".join(texts).encode())
+    assert list_texts(path) == texts
+    path.write_bytes(b"Ada\n\xff\n")
+    with pytest.raises(CorpusError, match="line 2: not UTF-8"):
+        list_texts(path)

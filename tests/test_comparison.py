@@ -124,7 +124,21 @@ def test_what_cannot_be_compared_is_refused(files, tmp_path):
     code, output = call(first, other)
     assert (code, "[EP047]" in output, "'a'" in output) == (1, True, True)
     empty = '{"benchmark": {"targets": [], "profiles": {"default": {}}}, "runs": {}}'
-    for content in ("[]", "{", '{"benchmark": {}, "runs": {}}', empty):
+    whole = srsly.read_json(first)
+    run = next(iter(whole["runs"].values()))
+    strange = [
+        {**whole, "runs": {"x": {**run, **change}}}
+        for change in (
+            {"f": "high"},
+            {"f": 1e300},
+            {"shots": "one"},
+            {"support": None},
+            {"sentences": [[1]]},
+            {"profile": 5},
+        )
+    ]
+    contents = ["[]", "{", '{"benchmark": {}, "runs": {}}', "7", empty]
+    for content in [*contents, *map(srsly.json_dumps, strange)]:
         (tmp_path / "foreign.json").write_text(content, encoding="utf8")
         code, output = call(tmp_path / "foreign.json")
         assert (code, "[EP048]" in output) == (1, True)

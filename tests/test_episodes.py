@@ -220,3 +220,15 @@ def test_other_files_are_refused(nlp, tmp_path):
     assert "line 1" in result.output
     path.write_text("", encoding="utf8")
     assert "no episodes" in invoke(tmp_path / "source", path).output
+
+
+def test_query_sets_without_marks_are_refused(nlp, tmp_path):
+    nlp.to_disk(tmp_path / "source")
+    path = tmp_path / "episodes.jsonl"
+    unmarked = {"support": [["Ada/per", "left"]], "query": [["Nobody", "left"]]}
+    episodes = [write_episode(unmarked), write_episode(EPISODES[0])]
+    srsly.write_jsonl(path, episodes)
+    result = invoke(tmp_path / "source", path, "--count", 1)
+    assert result.exit_code == 1
+    assert "nothing can be scored" in " ".join(result.output.split())
+    assert invoke(tmp_path / "source", path).exit_code == 0

@@ -170,7 +170,7 @@ def test_exports_of_annotation_tools(run, record, form):
 
 def test_rejected_records_and_overlaps_are_counted(run):
     rejected = {**JSON["prodigy"], "answer": "reject"}
-    overlapping = {"text": TEXT, "label": [[0, 3, "A"], [0, 9, "B"], [90, 95, "C"]]}
+    overlapping = {"text": TEXT, "label": [[0, 3, "A"], [0, 9, "B"], [3, 4, "C"]]}
     content = "\n".join(json.dumps(record) for record in (rejected, overlapping))
     docs, report = run(content, name="a.jsonl")
     assert [get_ents(doc) for doc in docs] == [[("Ada lives", "B")]]
@@ -211,7 +211,7 @@ def test_wanted_types_are_not_hidden_by_others(run):
 
 
 def test_spans_of_nothing_are_counted(run):
-    record = {"text": "Ada  left", "label": [[3, 5, "A"], [-2, 3, "B"], [5, 5, "C"]]}
+    record = {"text": "Ada  left", "label": [[3, 5, "A"], [5, 5, "C"], [9, 9, "D"]]}
     docs, report = run(json.dumps(record), name="a.jsonl")
     assert get_ents(docs[0]) == []
     assert report.notes[UNALIGNED] == 3

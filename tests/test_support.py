@@ -2,6 +2,7 @@
 
 import pickle
 
+import numpy
 import pytest
 import spacy
 from spacy.tokens import Doc
@@ -84,12 +85,15 @@ def test_entities_that_end_inside_a_token_are_left_out_and_reported():
 
 def test_a_type_with_no_usable_example():
     item = ("Ada left Rio.", [(0, 2, "A"), (9, 12, "B")])
-    (problem,) = get_problems([item])
+    hint, problem = get_problems([item])
+    assert 'Mark "Ada", from 0 to 3' in hint.what
     assert problem.where == "A"
     assert "none of its 1 examples lines up" in problem.what
 
 
-@pytest.mark.parametrize("mark", [(5, 3), (50, 60), (-3, 2), (3, 3)])
+@pytest.mark.parametrize(
+    "mark", [(5, 3), (50, 60), (-3, 2), (-3, -1), (3, 3), (0, 10**30), (-(10**30), 2)]
+)
 def test_marks_outside_the_text(mark):
     (problem,) = get_problems([("Ada left.", [(*mark, "A")])])
     assert "is no part of it" in problem.what
@@ -114,7 +118,27 @@ def test_misaligned_tokens_of_examples():
 
 
 @pytest.mark.parametrize(
-    "item", ["text", ("text",), ("text", [(1, 2)]), (1, []), ("text", [("a", 2, "X")])]
+    "item",
+    [
+        "text",
+        ("text",),
+        ("text", [(1, 2)]),
+        (1, []),
+        ("text", [("a", 2, "X")]),
+        ("text", [(0, 2.5, "X")]),
+        ("text", [(0, 4.0, "X")]),
+        ("text", [(0, float("inf"), "X")]),
+        ("text", [(0, float("nan"), "X")]),
+        ("text", [(False, 4, "X")]),
+        ("text", [(0, "4", "X")]),
+        ("text", [(0, 4, None)]),
+        ("text", [(0, 4, b"X")]),
+        ("text", [(0, 4, 5)]),
+        ("text", [(0, 4, "\ud83d")]),
+        ("text", {"entities": [(0, 4, "X")]}),
+        (b"text", [(0, 4, "X")]),
+        ("\ud83d", []),
+    ],
 )
 def test_things_that_are_no_examples(item):
     with pytest.raises(ValueError, match=r"\[EP021\].*Ada left"):
@@ -161,3 +185,8 @@ def test_entities_that_end_in_whitespace():
     doc = Doc(NLP.vocab, words=["Ada", " ", "left"], ents=["B-A", "I-A", "O"])
     (problem,) = get_problems([doc])
     assert "whitespace" in problem.what
+
+
+def test_whole_numbers_of_numpy_are_offsets():
+    start, end = numpy.asarray([0, 3])
+    assert read([("Ada left.", [(start, end, "A")])]).counts == {"A": 1}

@@ -2,13 +2,14 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from spacy.language import Language
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
 from ..corpora.docs import copy_tokens
+from ..corpora.tags import is_label, is_offset
 from ..errors import Errors, SupportError
 from ..recognizers.contract import Contract
 from ..recognizers.gold import Gold, find_sent_starts, read_gold
@@ -80,7 +81,8 @@ def check_support(
         what = "there are no texts in it" if not examples else "nothing is marked in it"
         problems.append(Problem("the support set", what))
     if any(problem.is_fatal for problem in problems):
-        raise SupportError([problem for problem in problems if problem.is_fatal])
+        # With where marks that can't be used should have ended.
+        raise SupportError([p for p in problems if p.is_fatal or p.lost])
     return Support(examples, golds, problems)
 
 
@@ -118,7 +120,7 @@ def make_example(nlp: Language, item: Item, problems: list[Problem]) -> Example:
         return make_bare_example(nlp, item)
     try:
         text, entities = item
-        marks = [(int(start), int(end), str(label)) for start, end, label in entities]
+        marks = [read_mark(*mark) for mark in entities]
         predicted = nlp.make_doc(text)
     except UnicodeEncodeError as err:
         half = err.object[err.start]
@@ -126,6 +128,15 @@ def make_example(nlp: Language, item: Item, problems: list[Problem]) -> Example:
     except (TypeError, ValueError):
         raise ValueError(Errors.EP021.format(item=repr(item)[:200])) from None
     return Example(predicted, mark_entities(nlp.make_doc(text), marks, problems))
+
+
+def read_mark(start: Any, end: Any, label: Any) -> tuple[int, int, str]:
+    """Read the characters and the label of an entity."""
+    # One that is blank is told with its place.
+    is_text = isinstance(label, str) and (not label.strip() or is_label(label))
+    if not (is_offset(start) and is_offset(end) and is_text):
+        raise TypeError("not two whole numbers and a text")
+    return int(start), int(end), label
 
 
 def make_bare_example(nlp: Language, reference: Doc) -> Example:
@@ -147,24 +158,25 @@ def mark_entities(
     ents: list[Span] = []
     unknown: list[Span] = []
     taken: set[int] = set()
-    place = f'"{_shorten(doc.text)}"'
+    text = doc.text
+    place = f'"{_shorten(text)}"'
     for start, end, label in sorted(set(marks)):
-        span = doc.char_span(start, end, label=label) if start < end else None
+        is_inside = 0 <= start < end <= len(text)
+        span = doc.char_span(start, end, label=label) if is_inside else None
         if not label.strip():
             what = f"the mark from {start} to {end} has no label"
             problems.append(Problem(place, what))
         elif span is None:
             near = None
-            if 0 <= start < end <= len(doc.text):
+            if is_inside:
                 near = doc.char_span(start, end, alignment_mode="expand")
-            marked = doc.text[start:end]
             if near is None:
                 what = f"{label} from {start} to {end} is no part of it"
             else:
                 unknown.append(near)
                 what = (
-                    f'{label} "{marked}" ends inside a token and is left out. Mark '
-                    f'"{near.text}", from {near.start_char} to {near.end_char}'
+                    f'{label} "{text[start:end]}" ends inside a token and is left out. '
+                    f'Mark "{near.text}", from {near.start_char} to {near.end_char}'
                 )
             problems.append(Problem(place, what, near is None, label if near else None))
         elif taken.isdisjoint(range(span.start, span.end)):

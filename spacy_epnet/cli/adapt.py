@@ -155,11 +155,13 @@ def read_examples(support: Path, nlp: Language) -> list[Doc]:
         return Corpus(support).docs
     with TemporaryDirectory() as folder:
         converted = Path(folder) / "support.spacy"
-        notes = convert([support], converted, lang=nlp.meta["lang"]).notes
-        for note, count in notes.items():
+        found = convert([support], converted, lang=nlp.meta["lang"])
+        for note, count in found.notes.items():
             if count:
                 what = f"In {support}. Mark them anew to use them"
                 msg.warn(f"{note}: {count}", what)
+        for hint in found.hints:
+            msg.text(hint)
         return Corpus(converted).docs
 
 

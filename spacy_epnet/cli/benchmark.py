@@ -47,7 +47,7 @@ def benchmark_cli(
         list[Path] | None,
         typer.Option(
             help="Support set to take instead: a set or manifest that spacy epnet "
-            "sample has written. Can be given several times"
+            "sample has written, or a list of indices. Can be given several times"
         ),
     ] = None,
     profile: Annotated[
@@ -81,7 +81,7 @@ def benchmark_cli(
     setup_gpu(use_gpu, silent=True)
     paths, options = split_options(list(map(str, corpora)))
     with tell_failures("The benchmark stopped", output):
-        manifests = [path.with_suffix(".json") for path in given or []]
+        manifests = [find_manifest(path) for path in given or []]
         known = [*(given or []), *manifests, config, code]
         check_files([output], [locate_pipeline(model), *paths, *known])
         profiles: dict[str, Any] = {}
@@ -121,6 +121,11 @@ def run_benchmark(benchmark: Any, output: Path | None) -> Any:
             results.add(run, result)
             progress.finished(run, result)
     return results
+
+
+def find_manifest(path: Path) -> Path:
+    """What says which sentences a support set has: its manifest, or the file itself."""
+    return path.with_suffix(".json") if path.suffix == ".spacy" else path
 
 
 def split_options(values: list[str]) -> tuple[list[str], list[str]]:

@@ -229,6 +229,8 @@ def show_statistics(found: Statistics) -> None:
         *{UNALIGNED: 0, **facts["notes"]}.items(),
     ]
     msg.table(rows, aligns=("l", "r"))
+    for hint in found.hints:
+        msg.text(hint)
     per_type = facts["entities_per_type"].items()
     if per_type:
         msg.table(list(per_type), header=("type", "entities"), aligns=("l", "r"))

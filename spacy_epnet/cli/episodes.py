@@ -8,6 +8,7 @@ from tqdm import tqdm
 from wasabi import msg
 
 from ..corpora.files import get_hash
+from ..errors import CorpusError
 from ..sources.catalog import load_pipeline, locate_pipeline
 from ._app import epnet_cli
 from .adapt import read_settings
@@ -129,6 +130,9 @@ def list_episodes(
 
     if path.suffix != ".spacy":
         known = list(enumerate(read_episodes(path)))[:count]
+        if not any(doc.ents for _, episode in known for doc in episode.query):
+            reason = "nothing is marked in the query sets, so nothing can be scored"
+            raise CorpusError(path, reason)
         how = {"file": path.name, "sha256": get_hash(path), "count": len(known)}
         return known, how
     corpus = Corpus(path)

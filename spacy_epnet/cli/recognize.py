@@ -11,7 +11,8 @@ from spacy.training import Example
 from wasabi import msg, table
 
 from ..adapting.support import make_bare_example
-from ..corpora.files import read_text
+from ..corpora.files import read_lines
+from ..corpora.reading import raise_error
 from ..evaluation.pages import make_page, mark_text
 from ..recognizers.annotation import get_scores
 from ..recognizers.gold import read_gold
@@ -69,8 +70,7 @@ def recognize_cli(
         if path is not None and not path.exists():
             msg.fail("There is no such file", str(path), exits=1)
     try:
-        lines = [] if file is None else read_text(file, lambda count: None).splitlines()
-        given = [*(texts or []), *(line for line in lines if line.strip())]
+        given = [*(texts or []), *([] if file is None else list_texts(file))]
         if not given and not explain and marked is None:
             msg.fail(
                 "There is nothing to recognize",
@@ -96,6 +96,14 @@ def recognize_cli(
         msg.fail("Can't recognize anything", str(err), exits=1)
 
 
+def list_texts(file: Path) -> list[str]:
+    """The lines of a file that aren't blank. A line may have what Unicode takes for the
+    end of one, such as a form feed.
+    """
+    lines = read_lines(file, lambda count: None, raise_error)
+    return [line for _, line in lines if line and line.strip()]
+
+
 def show_rows(doc: Doc, rows: list[tuple[str, ...]]) -> None:
     """Print a text and its entities."""
     print(doc.text)
@@ -115,7 +123,7 @@ def show_comparison(nlp: Language, marked: Path) -> list[Doc]:
         eg.predicted = doc
         show_rows(doc, list(compare_rows(eg)))
     scores = get_ner_prf(examples)
-    if scores["ents_f"] is None:
+    if not any(eg.reference.ents for eg in examples):
         msg.warn("Nothing is marked", str(marked))
     else:
         shares = (f"{100 * scores[f'ents_{key}']:.1f}" for key in "prf")

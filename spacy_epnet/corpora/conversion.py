@@ -160,7 +160,9 @@ def _make_docs(
             read = FORMATS[format or detect_format(file, reading.separator)]
             for document in read(file, reading):
                 try:
-                    sentences = get_sentences(document, nlp, surgery, statistics.notes)
+                    sentences = get_sentences(
+                        document, nlp, surgery, statistics.notes, statistics.hints
+                    )
                     groups = [sentences] if keep_docs else _one_by_one(sentences)
                     made = [make_doc(vocab, group, document.meta) for group in groups]
                 except ValueError as err:

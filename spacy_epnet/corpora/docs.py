@@ -1,8 +1,10 @@
 """Documents as spaCy's docs."""
 
 import sys
-from collections import Counter
-from itertools import pairwise
+from bisect import bisect_left
+from collections import Counter, deque
+from itertools import accumulate, pairwise
+from typing import Any
 
 import spacy
 from spacy.language import Language
@@ -14,6 +16,7 @@ from .surgery import TypeSurgery
 from .tags import Entity
 
 UNALIGNED = "entities that couldn't be aligned to tokens"
+MAX_HINTS = 5
 OVERLAPPING = "entities overlapping a longer one, of which the longer was taken"
 
 
@@ -26,7 +29,11 @@ def make_tokenizer(lang: str) -> Language:
 
 
 def get_sentences(
-    document: Document, nlp: Language, surgery: TypeSurgery, notes: Counter[str]
+    document: Document,
+    nlp: Language,
+    surgery: TypeSurgery,
+    notes: Counter[str],
+    hints: list[str],
 ) -> list[Sentence]:
     """The sentences of a document, with the entities that are wanted.
 
@@ -35,6 +42,7 @@ def get_sentences(
     nlp (Language): Parts text into sentences and tokens.
     surgery (TypeSurgery): Which types are kept, and under which names.
     notes (Counter[str]): Where entities that are lost are counted.
+    hints (List[str]): Where it is told what to mark instead of the first of them.
     RETURNS (List[Sentence]): Its sentences.
     """
     if isinstance(document, TokenDocument):
@@ -45,61 +53,69 @@ def get_sentences(
             for sentence in document.sentences
         ]
     doc = nlp.make_doc(document.text)
-    aligned, unknown = _align(doc, surgery.apply(document.spans), notes)
+    aligned, unknown = _align(doc, surgery.apply(document.spans), notes, hints)
     entities = drop_overlapping(aligned, notes)
-    taken = {i for start, end, _ in entities for i in range(start, end)}
-    _find_sentences(doc, nlp, entities)
+    for start, end, _ in entities:
+        unknown[start:end] = [False] * (end - start)
+    starts = _find_sentences(doc, nlp, entities)
+    rest = deque(entities)
     sentences = []
-    for sent in doc.sents:
-        if any(not token.is_space for token in sent):
-            inside = range(sent.start, sent.end)
+    for first, last in pairwise([*starts, len(doc)]):
+        tokens = doc[first:last]
+        own = []
+        while rest and rest[0][0] < last:
+            start, end, label = rest.popleft()
+            own.append((start - first, end - first, label))
+        if any(not token.is_space for token in tokens):
             sentences.append(
                 Sentence(
-                    [token.text for token in sent],
-                    [
-                        (start - sent.start, end - sent.start, label)
-                        for start, end, label in entities
-                        if start in inside
-                    ],
-                    [bool(token.whitespace_) for token in sent],
-                    [i - sent.start for i in inside if i in unknown - taken],
+                    [token.text for token in tokens],
+                    own,
+                    [bool(token.whitespace_) for token in tokens],
+                    [i - first for i in range(first, last) if unknown[i]],
                 )
             )
     return sentences
 
 
-def _find_sentences(doc: Doc, nlp: Language, entities: list[Entity]) -> None:
-    """Mark where sentences begin: after full stops and empty lines, but never inside
-    an entity.
+def _find_sentences(doc: Doc, nlp: Language, entities: list[Entity]) -> list[int]:
+    """Where sentences begin: after full stops and empty lines, but never inside an
+    entity.
     """
-    nlp.get_pipe("sentencizer")(doc)
+    inside = {i for start, end, _ in entities for i in range(start + 1, end)}
+    (is_start,) = nlp.get_pipe("sentencizer").predict([doc])  # type: ignore[attr-defined]
     for previous, token in pairwise(doc):
         if previous.is_space and previous.text.count("\n") > 1:
-            token.is_sent_start = True
-    for start, end, _ in entities:
-        for token in doc[start + 1 : end]:
-            token.is_sent_start = False
+            is_start[token.i] = True
+    return [i for i, starts in enumerate(is_start) if starts and i not in inside]
 
 
 def _align(
-    doc: Doc, spans: list[Entity], notes: Counter[str]
-) -> tuple[list[Entity], set[int]]:
-    """Entities on the tokens of a doc, and tokens on which one couldn't be put."""
+    doc: Doc, spans: list[Entity], notes: Counter[str], hints: list[str]
+) -> tuple[list[Entity], list[bool]]:
+    """Entities on the tokens of a doc, and whether one couldn't be put on a token."""
     entities: list[Entity] = []
-    unknown: set[int] = set()
+    solid = [i for i, char in enumerate(doc.text) if not char.isspace()]
+    # How many such entities begin at a token, less those that have ended.
+    changes = [0] * (len(doc) + 1)
     for start, end, label in spans:
-        quote = doc.text[start:end] if 0 <= start < end <= len(doc.text) else ""
-        start += len(quote) - len(quote.lstrip())
-        end = start + len(quote.strip())
-        span = doc.char_span(start, end) if quote.strip() else None
-        if span is not None:
-            entities.append((span.start, span.end, label))
-            continue
+        # Spaces at the edges don't count.
+        inside = range(bisect_left(solid, start), bisect_left(solid, end))
+        if inside:
+            start, end = solid[inside[0]], solid[inside[-1]] + 1
+            span = doc.char_span(start, end)
+            if span is not None:
+                entities.append((span.start, span.end, label))
+                continue
+            around: Any = doc.char_span(start, end, alignment_mode="expand")
+            changes[around.start] += 1
+            changes[around.end] -= 1
+            if len(hints) < MAX_HINTS:
+                place = f"from {around.start_char} to {around.end_char}"
+                quoted = f'{label} "{doc.text[start:end]}" ends inside a token'
+                hints.append(f'{quoted}. Mark "{around.text}", {place}')
         notes[UNALIGNED] += 1
-        if quote.strip():
-            around = doc.char_span(start, end, alignment_mode="expand")
-            unknown.update(range(around.start, around.end) if around else ())
-    return entities, unknown
+    return entities, [count > 0 for count in accumulate(changes)]
 
 
 def drop_overlapping(entities: list[Entity], notes: Counter[str]) -> list[Entity]:
@@ -110,14 +126,14 @@ def drop_overlapping(entities: list[Entity], notes: Counter[str]) -> list[Entity
     RETURNS (List[Entity]): Entities that don't overlap, in the order of the text.
     """
     kept: list[Entity] = []
-    taken: set[int] = set()
     for start, end, label in sorted(entities, key=lambda e: (e[0] - e[1], e[0])):
-        if taken.isdisjoint(range(start, end)):
-            taken.update(range(start, end))
-            kept.append((start, end, label))
+        place = bisect_left(kept, (start,))
+        is_free = place == 0 or kept[place - 1][1] <= start
+        if is_free and (place == len(kept) or end <= kept[place][0]):
+            kept.insert(place, (start, end, label))
         else:
             notes[OVERLAPPING] += 1
-    return sorted(kept)
+    return kept
 
 
 def make_doc(vocab: Vocab, sentences: list[Sentence], meta: Meta | None = None) -> Doc:

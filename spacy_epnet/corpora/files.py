@@ -15,6 +15,10 @@ from ..errors import CorpusError
 Progress: TypeAlias = Callable[[int], object]
 GZIP_MAGIC = b"\x1f\x8b"
 BOM = "\ufeff"
+# How much larger a packed file may become, unless it is small even so.
+MAX_UNPACKED = 200
+ALWAYS_UNPACKED = 100_000_000
+BUFFER = 1 << 16
 SHARD_NAME = re.compile(r"\d{5}\.spacy")
 
 
@@ -67,6 +71,39 @@ class _CountedFile(io.FileIO):
         return data
 
 
+class _UnpackedFile(io.RawIOBase):
+    """What a gzip file unpacks to, up to a size."""
+
+    def __init__(self, path: Path, file: IO[bytes]):
+        self.path = path
+        self.size = 0
+        self._unpacked = gzip.GzipFile(fileobj=file, mode="rb")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer) -> int:
+        count = self._unpacked.readinto(buffer)
+        self.size += count
+        check_unpacked(self.size, self.path)
+        return count
+
+
+def check_unpacked(size: int, path: Path) -> None:
+    """Refuse a packed file that would fill the memory.
+
+    size (int): What it has been unpacked to so far, in bytes.
+    path (Path): The file.
+    """
+    bound = max(ALWAYS_UNPACKED, MAX_UNPACKED * path.stat().st_size)
+    if size > bound:
+        raise CorpusError(
+            path,
+            f"refused: it unpacks to more than {bound:,} bytes, which is more than "
+            f"{MAX_UNPACKED} times its size. Make several files of it",
+        )
+
+
 @contextmanager
 def open_binary(path: Path, progress: Progress = lambda count: None) -> Iterator[IO]:
     """Open a file, unpacked if it is packed.
@@ -78,8 +115,8 @@ def open_binary(path: Path, progress: Progress = lambda count: None) -> Iterator
     try:
         with io.BufferedReader(_CountedFile(path, progress)) as file:
             if file.peek(2)[:2] == GZIP_MAGIC:
-                with gzip.open(file) as unpacked:
-                    yield unpacked  # type: ignore[misc]
+                with io.BufferedReader(_UnpackedFile(path, file), BUFFER) as unpacked:
+                    yield unpacked
             else:
                 yield file
     except (EOFError, zlib.error, gzip.BadGzipFile) as err:
@@ -110,10 +147,15 @@ def read_lines(
                 yield number, line.removeprefix(BOM) if number == 1 else line
 
 
-def read_text(path: Path, progress: Progress) -> str:
+def read_text(
+    path: Path,
+    progress: Progress = lambda count: None,
+    *,
+    errors: str = "strict",
+) -> str:
     """The whole of a text file."""
     with open_binary(path, progress) as file:
-        return decode(file.read(), path, None).removeprefix(BOM)
+        return decode(file.read(), path, None, errors).removeprefix(BOM)
 
 
 def decode(data: bytes, path: Path, line: int | None, errors: str = "strict") -> str:

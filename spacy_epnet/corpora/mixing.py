@@ -14,6 +14,7 @@ corpus it is from, and every type is called after its corpus:
 
 import random
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +22,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from spacy.language import Language
 from spacy.tokens import Doc, Span
 from spacy.training import Corpus, Example
-from spacy.training.corpus import FILE_TYPE, walk_corpus
 from spacy.vocab import Vocab
 
 from ..errors import CorpusError, Errors
+from .docbins import read_docs
+from .files import list_files
 
 CORPUS_KEY = "epnet_corpus"  # of `doc.user_data`
 SEPARATOR = ":"  # between a corpus and its types
@@ -216,10 +218,13 @@ class MixedCorpus:
         RETURNS (List[Doc]): Its docs, whose types are called after it.
         """
         part = self.parts[name]
-        if not part.path.exists():
-            raise CorpusError(part.path, "there is no such file or folder")
-        files = walk_corpus(part.path, FILE_TYPE)
-        docs = list(Corpus(part.path, limit=self.limit).read_docbin(vocab, files))
+        found = (
+            doc
+            for file in list_files([part.path], "*.spacy")
+            for doc in read_docs(file.read_bytes(), file, vocab)
+            if len(doc)
+        )
+        docs = list(islice(found, self.limit or None))
         if not docs:
             raise CorpusError(part.path, "the corpus is empty")
         for doc in docs:

@@ -3,10 +3,10 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from ..errors import CorpusError
-from .tags import Entity
+from .tags import Entity, is_label, is_offset
 
 Meta: TypeAlias = dict[str, str | int]
 META_KEY = "epnet_source"  # of `doc.user_data`
@@ -41,6 +41,24 @@ class TextDocument(NamedTuple):
 
 
 Document: TypeAlias = TokenDocument | TextDocument
+
+
+def check_span(start: Any, end: Any, label: Any, text: str) -> Entity:
+    """Refuse an entity that can't be one.
+
+    start (Any): Its first character.
+    end (Any): The character after its last one.
+    label (Any): Its type.
+    text (str): The text that it is in.
+    RETURNS (Entity): The entity.
+    """
+    if not (is_offset(start) and is_offset(end) and is_label(label)):
+        found = f"{start!r}, {end!r}, {label!r}"
+        raise ValueError(f"not a span with a start, an end and a label: {found}")
+    if not 0 <= start <= end <= len(text):
+        where = f"{label} from {start} to {end}"
+        raise ValueError(f"{where} is no part of the text, which ends at {len(text)}")
+    return start, end, label
 
 
 def raise_error(error: CorpusError) -> None:

@@ -14,7 +14,9 @@ from spacy.vocab import Vocab
 from ..errors import CorpusError
 from ..writing import check_places, check_replaceable, write_together
 from .conversion import ATTRS
-from .files import get_hash, list_files
+from .docbins import read_docs
+from .files import get_hash, list_files, read_text
+from .tags import Entity
 
 
 def sample_greedily(
@@ -80,6 +82,18 @@ def is_manifest(path: Path) -> bool:
     return isinstance(found, dict) and {"corpus_sha256", "indices"} <= {*found}
 
 
+def is_index(value: Any) -> bool:
+    """Whether something in a list is the place of a sentence."""
+    is_short = len(str(value)) < 20
+    return is_short and not isinstance(value, bool) and str(value).isdecimal()
+
+
+def _get_marks(doc: Doc) -> tuple[list[str], list[Entity]]:
+    """What a doc says: its words, and the entities in them."""
+    words = [token.text for token in doc]
+    return words, [(ent.start, ent.end, ent.label_) for ent in doc.ents]
+
+
 class Corpus:
     """A corpus to sample from.
 
@@ -96,11 +110,7 @@ class Corpus:
         for file in self.files:
             data = file.read_bytes()
             digest.update(data)
-            try:
-                doc_bin = DocBin(store_user_data=True).from_bytes(data)
-                self.docs += doc_bin.get_docs(vocab)
-            except Exception as err:
-                raise CorpusError(file, f"not a DocBin: {err}") from err
+            self.docs += read_docs(data, file, vocab)
         self.hash = digest.hexdigest()
         self.mentions = [count_mentions(doc) for doc in self.docs]
         self.totals: Counter[str] = sum(self.mentions, Counter())
@@ -143,26 +153,42 @@ class Corpus:
         path (Path): A manifest, a JSON list, or a text with one index a line.
         RETURNS (List[int]): The indices, all of which the corpus has.
         """
+        text = read_text(path)
         try:
-            content = srsly.json_loads(path.read_text(encoding="utf8"))
-        except OSError as err:
-            raise CorpusError(path, f"can't be read: {err.strerror}") from err
+            content = srsly.json_loads(text)
         except ValueError:
-            content = path.read_text(encoding="utf8").split()
-        if isinstance(content, dict):
-            known = content.get("corpus_sha256", self.hash)
-            if known != self.hash:
-                reason = f"it is about another corpus than {self.path}, or another"
-                raise CorpusError(path, f"{reason} conversion of it")
-            content = content.get("indices")
-        values = [content] if isinstance(content, int) else content
-        if not isinstance(values, list) or not all(str(v).isdecimal() for v in values):
-            raise CorpusError(
-                path, "it has no list of indices, which are numbers from 0"
-            )
+            content = text.split()
+        manifest = content if isinstance(content, dict) else None
+        values = content if manifest is None else manifest.get("indices")
+        values = [values] if isinstance(values, int) else values
+        if not isinstance(values, list) or not all(map(is_index, values)):
+            reason = "it has no list of indices, which are numbers from 0"
+            raise CorpusError(path, reason)
         indices = [int(value) for value in values]
         wrong = [i for i in indices if i >= len(self.docs)]
+        if manifest is not None:
+            self._check_manifest(manifest, [] if wrong else indices, path)
         if wrong or len(set(indices)) < len(indices):
             reason = f"indices must differ and lie between 0 and {len(self.docs) - 1}"
             raise CorpusError(path, f"{reason}: {wrong or 'one is there twice'}")
         return indices
+
+    def _check_manifest(self, manifest: dict, indices: list[int], path: Path) -> None:
+        """Refuse a manifest that says something else than the corpus, or than the
+        support set beside it.
+        """
+        expected = self.describe(indices)
+        del expected["corpus"]  # which may have been renamed
+        reason = f"it is about another corpus than {self.path}, or another conversion"
+        if manifest.get("corpus_sha256") != self.hash:
+            raise CorpusError(path, f"{reason} of it")
+        differing = [key for key in expected if manifest.get(key) != expected[key]]
+        if differing:
+            what = ", ".join(differing)
+            raise CorpusError(path, f"it was changed: {what} don't fit {self.path}")
+        support = path.with_suffix(".spacy")
+        if support.exists():
+            docs = Corpus(support, self.docs[0].vocab if self.docs else None).docs
+            chosen = [self.docs[i] for i in indices]
+            if list(map(_get_marks, docs)) != list(map(_get_marks, chosen)):
+                raise CorpusError(support, f"it isn't what {path.name} says it is")

@@ -27,6 +27,7 @@ class Statistics:
     skipped: int = 0
     dropped: Counter[str] = field(default_factory=Counter)
     notes: Counter[str] = field(default_factory=Counter)
+    hints: list[str] = field(default_factory=list)
     _seen: set[int] = field(default_factory=set, repr=False)
 
     def add(self, sentences: Iterable[Sentence]) -> None:

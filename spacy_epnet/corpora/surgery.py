@@ -5,11 +5,16 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import srsly
+from srsly.ruamel_yaml import SafeLoader
+from srsly.ruamel_yaml.events import AliasEvent
+from srsly.ruamel_yaml.main import parse
 
 from ..errors import CorpusError, Errors
-from .tags import Entity
+from .files import read_text
+from .tags import Entity, is_label
 
 GROUP_MARK = "@"
+MAX_GROUPS = 100_000
 
 
 class TypeSurgery:
@@ -62,20 +67,28 @@ class TypeSurgery:
 
 
 def read_groups(path: Path) -> dict[str, list[str]]:
-    """Read named groups of types from a YAML file.
+    """Read named groups of types from a YAML file, which is small and has no aliases,
+    because a few of those can stand for more than fits into memory.
 
     path (Path): The file: the name of each group, and a list of its types.
     RETURNS (Dict[str, List[str]]): The types of each group.
     """
+    text = read_text(path)
+    if len(text) > MAX_GROUPS:
+        raise CorpusError(path, f"it has more than {MAX_GROUPS:,} characters")
     try:
-        groups = srsly.read_yaml(path)
+        if any(isinstance(event, AliasEvent) for event in parse(text, SafeLoader)):
+            raise ValueError("aliases, such as *name, aren't allowed")
+        groups = srsly.yaml_loads(text)
     except Exception as err:
         raise CorpusError(path, f"can't be read as YAML: {err}") from err
     if not isinstance(groups, dict) or not all(
-        isinstance(types, list) for types in groups.values()
+        is_label(name) and isinstance(types, list) and all(map(is_label, types))
+        for name, types in groups.items()
     ):
-        raise CorpusError(path, "it must have a list of types for each group")
-    return {str(name): [str(t) for t in types] for name, types in groups.items()}
+        reason = "it must have a list of types for each group, all of them texts"
+        raise CorpusError(path, f"{reason}. Put quotes around those that aren't")
+    return groups
 
 
 def resolve_types(

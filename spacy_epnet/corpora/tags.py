@@ -1,7 +1,8 @@
 """Tag sequences and the entities they stand for."""
 
 from collections.abc import Iterable, Sequence
-from typing import Literal, TypeAlias
+from numbers import Integral
+from typing import Any, Literal, TypeAlias
 
 Scheme: TypeAlias = Literal["bio", "iob1", "bioes", "io"]
 Entity: TypeAlias = tuple[int, int, str]  # first token, token after the last, type
@@ -9,6 +10,19 @@ Entity: TypeAlias = tuple[int, int, str]  # first token, token after the last, t
 OUTSIDE = "O"
 PREFIXES: dict[str, str] = {"bio": "BI", "iob1": "BI", "bioes": "BIESLU"}
 SINGLE, LAST = "SU", "EL"  # BIOES and BILUO have different letters for the same
+
+
+def is_label(value: Any) -> bool:
+    """Whether something can be the name of a type: text, and not blank."""
+    if not isinstance(value, str):
+        return False
+    # Half of a surrogate pair can't be written anywhere.
+    return bool(value.strip()) and value.encode("utf8", "ignore").decode() == value
+
+
+def is_offset(value: Any) -> bool:
+    """Whether something can be a place in a text: a whole number."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 class TagError(ValueError):
@@ -91,7 +105,7 @@ def _read_bioes(tags: Sequence[str], scheme: Scheme) -> list[Entity]:
 def split_tag(tag: str, index: int, scheme: Scheme) -> tuple[str, str]:
     """Part a tag into its prefix and its type."""
     prefix, label = tag[:1], tag[2:]
-    if not has_prefix(tag) or prefix not in PREFIXES[scheme] or not label:
+    if not has_prefix(tag) or prefix not in PREFIXES[scheme] or not is_label(label):
         expected = ", ".join(f"{letter}-TYPE" for letter in PREFIXES[scheme])
         raise TagError(index, f"{tag!r} is none of O, {expected}")
     return prefix, label

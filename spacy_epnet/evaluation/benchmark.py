@@ -13,6 +13,7 @@ from spacy.language import Language
 from spacy.tokens import Doc
 
 from ..adapting import adapt
+from ..corpora.files import read_text
 from ..corpora.sampling import Corpus, sample_greedily
 from ..errors import CorpusError, Errors, LearningError, SupportError
 from ..pipelines import find_recognizer, hash_pipeline
@@ -107,6 +108,24 @@ def show_shots(shots: int | None) -> str:
     return "given" if shots is None else f"{shots}-shot"
 
 
+def check_query(test: Corpus, without: list[int], run: "Run") -> None:
+    """Refuse to score on nothing.
+
+    test (Corpus): The test set.
+    without (List[int]): Places of docs that aren't scored.
+    run (Run): What they are left out of.
+    """
+    if not test.totals:
+        raise CorpusError(
+            test.path, "nothing is marked in it, so nothing can be scored"
+        )
+    left_out = set(without)
+    if not any(m for i, m in enumerate(test.mentions) if i not in left_out):
+        reason = f"the support set {run.key} has all of its entities"
+        advice = "Ask for fewer shots, or give a test set of its own"
+        raise CorpusError(test.path, f"{reason}, so nothing can be scored. {advice}")
+
+
 class Run(NamedTuple):
     """One adaptation of a benchmark."""
 
@@ -192,7 +211,7 @@ class Benchmark:
             },
             "shots": self.shots,
             "seeds": self.seeds,
-            "given": [path.read_text(encoding="utf8") for path in self.given],
+            "given": [read_text(path) for path in self.given],
         }
 
     def run(
@@ -237,6 +256,8 @@ class Benchmark:
         supports = {run: self._choose_support(run, corpus) for run in runs}
         test = Corpus(target.test, self.nlp.vocab)
         is_split = test.hash == corpus.hash
+        for run, chosen in supports.items():
+            check_query(test, chosen if is_split else [], run)
         tell = partial(on_encode, target.name, len(test.docs))
         for run in runs:
             chosen = supports[run]

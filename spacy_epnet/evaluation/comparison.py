@@ -10,8 +10,9 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy
 import srsly
 
+from ..corpora.files import read_text
 from ..errors import Errors
-from .results import get_spread, show_f1
+from .results import get_spread, refuse_others, show_f1
 
 # With more differences than this, not all ways to choose their signs are tried.
 MAX_EXACT = 14
@@ -154,12 +155,10 @@ def read_comparison(files: Iterable[tuple[str, Path]]) -> Comparison:
     found: list[set[str]] = []
     scores: dict[str, Scores] = {}
     for name, path in files:
-        text = path.read_text(encoding="utf8")
-        try:
+        text = read_text(path)
+        with refuse_others(path, Errors.EP048):
             data = srsly.json_loads(text)
             own, hashes = read_scores(name, data), read_hashes(data)
-        except (ValueError, KeyError, TypeError, AttributeError):
-            raise ValueError(Errors.EP048.format(path=path)) from None
         for system in own:
             if system in scores:
                 raise ValueError(Errors.EP049.format(path=path, name=system))
@@ -179,10 +178,15 @@ def read_scores(name: str, data: dict[str, Any]) -> dict[str, Scores]:
     names = {p: name if len(profiles) == 1 else f"{name}, {p}" for p in profiles}
     scores: dict[str, Scores] = {system: {} for system in names.values()}
     for run in data["runs"].values():
+        shots, f = run["shots"], run.get("f")
         place = Case(
-            run["target"], run["shots"], run["support"], tuple(run["sentences"])
+            str(run["target"]), shots, int(run["support"]), tuple(run["sentences"])
         )
-        scores[names[run["profile"]]][place] = run.get("f")
+        if not isinstance(shots, int | None) or not isinstance(f, int | float | None):
+            raise TypeError("shots and F1 are numbers, if any")
+        if f is not None and not 0 <= f <= 100:
+            raise ValueError("F1 is in per cent")
+        scores[names[run["profile"]]][place] = f
     if not scores or not all(scores.values()):
         raise ValueError("there are no results yet")
     return scores
@@ -191,7 +195,7 @@ def read_scores(name: str, data: dict[str, Any]) -> dict[str, Scores]:
 def read_hashes(data: dict[str, Any]) -> dict[str, tuple[str, str]]:
     """Read what tells the dev and the test corpus of each target from others."""
     return {
-        target["name"]: (target["dev_sha256"], target["test_sha256"])
+        str(target["name"]): (target["dev_sha256"], target["test_sha256"])
         for target in data["benchmark"]["targets"]
     }
 

@@ -12,6 +12,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.util import dict_to_dot
 
+from ..corpora.files import read_lines, read_text
 from ..corpora.sampling import Corpus
 from ..errors import Errors
 from ..pipelines import find_recognizer, is_pipeline
@@ -34,7 +35,7 @@ from .pages import (
     mark_text,
 )
 from .plots import Line, draw_confusion, draw_heat_maps, draw_lines, draw_span_maps
-from .results import show_f1, show_spread
+from .results import refuse_others, show_f1, show_spread
 
 # Sentences with the most mistakes that are shown.
 N_WORST = 12
@@ -80,14 +81,16 @@ def read_folder(path: Path) -> RunFolder:
     pipelines = [p for p in folders if (p / "meta.json").exists() and is_pipeline(p)]
     run.pipeline = pipelines[0] if pipelines else None
     for file in sorted(path.glob("*.json")):
-        data = _read_json(file)
+        data = _parse(read_text(file, errors="replace"))
         if {"benchmark", "summary", "runs"} <= {*data}:
-            by_episodes = "episodes" in data["benchmark"]
+            by_episodes = "episodes" in _as_dict(data["benchmark"])
             (run.episodes if by_episodes else run.benchmarks)[file.name] = data
         elif {"component", "learning", "support"} <= {*data}:
             run.adaptations[file.name] = data
     for file in sorted(path.glob("*.jsonl")):
-        rows = [row for row in srsly.read_jsonl(file, skip=True) if "losses" in row]
+        lines = read_lines(file, lambda count: None, lambda error: None)
+        rows = [_parse(line) for _, line in lines if line]
+        rows = [row for row in rows if "losses" in row]
         if rows:
             run.logs[file.name] = rows
     if not (run.pipeline or run.benchmarks or run.episodes or run.adaptations):
@@ -96,11 +99,15 @@ def read_folder(path: Path) -> RunFolder:
     return run
 
 
-def _read_json(file: Path) -> dict[str, Any]:
+def _parse(text: str) -> dict[str, Any]:
+    """A JSON object, or an empty one if it is something else."""
     try:
-        data = srsly.read_json(file)
+        return _as_dict(srsly.json_loads(text))
     except ValueError:
         return {}
+
+
+def _as_dict(data: Any) -> dict[str, Any]:
     return data if isinstance(data, dict) else {}
 
 
@@ -141,44 +148,49 @@ def write_report(
 def show_benchmarks(run: RunFolder) -> Iterator[str]:
     """Tables of F1, with spreads."""
     for file, data in run.benchmarks.items():
-        yield make_heading(file)
-        rows = [
-            [g["target"], g["profile"], g["shots"] or "given", g["supports"]]
-            + [show_spread(g[key]) for key in "pr"]
-            + [show_f1(g)]
-            for g in data["summary"]
-        ]
-        header = ["target", "profile", "shots", "support sets"]
-        yield make_table([*header, "precision", "recall", "F1"], rows)
-        for group in data["summary"]:
-            kind = f"{group['target']}, {group['profile']}, {group['shots']}-shot"
-            per_type = group["per_type"].items()
-            own = [[t, *(show_spread(s[key]) for key in "prf")] for t, s in per_type]
-            table = make_table(["type", "precision", "recall", "F1"], own)
-            yield fold(f"{kind}, each type", table)
+        with refuse_others(run.path / file, Errors.EP080):
+            yield make_heading(file)
+            rows = [
+                [g["target"], g["profile"], g["shots"] or "given", g["supports"]]
+                + [show_spread(g[key]) for key in "pr"]
+                + [show_f1(g)]
+                for g in data["summary"]
+            ]
+            header = ["target", "profile", "shots", "support sets"]
+            yield make_table([*header, "precision", "recall", "F1"], rows)
+            for group in data["summary"]:
+                kind = f"{group['target']}, {group['profile']}, {group['shots']}-shot"
+                per_type = group["per_type"].items()
+                own = [
+                    [t, *(show_spread(s[key]) for key in "prf")] for t, s in per_type
+                ]
+                table = make_table(["type", "precision", "recall", "F1"], own)
+                yield fold(f"{kind}, each type", table)
     for file, data in run.episodes.items():
-        yield make_heading(file)
-        summary, how = data["summary"], data["benchmark"]["episodes"]
-        yield make_table(
-            ["episodes of", "count", "precision", "recall", "F1", "seconds each"],
-            [
-                [how["file"], summary["episodes"]]
-                + [f"{summary[key]:.1f}" for key in "prf"]
-                + [f"{summary['seconds_per_episode']:.2f}"]
-            ],
-        )
+        with refuse_others(run.path / file, Errors.EP080):
+            yield make_heading(file)
+            summary, how = data["summary"], data["benchmark"]["episodes"]
+            yield make_table(
+                ["episodes of", "count", "precision", "recall", "F1", "seconds each"],
+                [
+                    [how["file"], summary["episodes"]]
+                    + [f"{summary[key]:.1f}" for key in "prf"]
+                    + [f"{summary['seconds_per_episode']:.2f}"]
+                ],
+            )
 
 
 def show_settings(run: RunFolder, nlp: Language | None) -> Iterator[str]:
     """How it was adapted, and what the pipeline is."""
     for file, data in run.adaptations.items():
-        yield make_heading(f"Adaptation, {file}")
-        settings = sorted(dict_to_dot(data["settings"]).items())
-        yield make_table(["setting", "value"], [(k, _show(v)) for k, v in settings])
-        yield make_heading("Support set")
-        yield make_table(["type", "examples"], data["support"].items())
-        for problem in data["problems"]:
-            yield make_paragraph(f"{problem['where']}: {problem['what']}")
+        with refuse_others(run.path / file, Errors.EP080):
+            yield make_heading(f"Adaptation, {file}")
+            settings = sorted(dict_to_dot(data["settings"]).items())
+            yield make_table(["setting", "value"], [(k, _show(v)) for k, v in settings])
+            yield make_heading("Support set")
+            yield make_table(["type", "examples"], data["support"].items())
+            for problem in data["problems"]:
+                yield make_paragraph(f"{problem['where']}: {problem['what']}")
     if nlp is not None:
         name, pipe = find_recognizer(nlp)
         yield make_heading("Pipeline")
@@ -199,22 +211,26 @@ def show_settings(run: RunFolder, nlp: Language | None) -> Iterator[str]:
 def show_curves(run: RunFolder) -> Iterator[str]:
     """How losses fell, and scores rose."""
     for file, rows in run.logs.items():
-        names = sorted({name for row in rows for name in row["losses"]})
-        steps = [row["step"] for row in rows]
-        losses = {
-            n: Line(steps, [r["losses"].get(n, 0.0) for r in rows]) for n in names
-        }
-        figure = draw_lines(losses, x="step", y="loss since the last evaluation")
-        yield embed_figure(figure, f"Losses of the training, {file}")
-        scores = {"score": Line(steps, [100 * (row["score"] or 0.0) for row in rows])}
-        figure = draw_lines(scores, x="step", y="score on the dev set, in per cent")
-        yield embed_figure(figure, f"Scores of the training, {file}")
+        with refuse_others(run.path / file, Errors.EP080):
+            names = sorted({name for row in rows for name in row["losses"]})
+            steps = [row["step"] for row in rows]
+            losses = {
+                n: Line(steps, [r["losses"].get(n, 0.0) for r in rows]) for n in names
+            }
+            figure = draw_lines(losses, x="step", y="loss since the last evaluation")
+            yield embed_figure(figure, f"Losses of the training, {file}")
+            scores = {
+                "score": Line(steps, [100 * (row["score"] or 0.0) for row in rows])
+            }
+            figure = draw_lines(scores, x="step", y="score on the dev set, in per cent")
+            yield embed_figure(figure, f"Scores of the training, {file}")
     for file, data in run.adaptations.items():
-        losses = data["learning"].get("losses") or []
-        if losses:
-            line = {"loss": Line(range(1, len(losses) + 1), losses)}
-            figure = draw_lines(line, x="pass over the support set", y="loss")
-            yield embed_figure(figure, f"Loss of the adaptation, {file}")
+        with refuse_others(run.path / file, Errors.EP080):
+            losses = data["learning"].get("losses") or []
+            if losses:
+                line = {"loss": Line(range(1, len(losses) + 1), losses)}
+                figure = draw_lines(line, x="pass over the support set", y="loss")
+                yield embed_figure(figure, f"Loss of the adaptation, {file}")
 
 
 def show_types(nlp: Language) -> Iterator[str]:

@@ -2,16 +2,31 @@
 
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from statistics import fmean, pstdev
 from typing import Any
 
 import srsly
 
+from ..corpora.files import read_text
 from ..errors import Errors
 from ..writing import write_whole
 from .benchmark import Run
+
+
+@contextmanager
+def refuse_others(path: Path, message: str) -> Iterator[None]:
+    """Say that a file has something else than results, if reading it fails.
+
+    path (Path): The file.
+    message (str): What to say.
+    """
+    try:
+        yield
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError):
+        raise ValueError(message.format(path=path)) from None
 
 
 class ResultsFile(ABC):
@@ -27,17 +42,18 @@ class ResultsFile(ABC):
         self.header = header = _as_read(header)
         self.runs: dict[str, dict[str, Any]] = {}
         if path is not None and path.exists():
-            try:
-                known = srsly.read_json(path)
-                found, runs = known["benchmark"], known["runs"]
-            except (ValueError, KeyError, TypeError):
-                raise ValueError(Errors.EP027.format(path=path)) from None
-            differing = [key for key in header if found.get(key) != header[key]]
+            text = read_text(path)
+            with refuse_others(path, Errors.EP027):
+                known = srsly.json_loads(text)
+                found, runs = dict(known["benchmark"]), dict(known["runs"])
+                differing = [key for key in header if found.get(key) != header[key]]
             if differing:
                 raise ValueError(
                     Errors.EP028.format(path=path, keys=", ".join(differing))
                 )
             self.runs = runs
+            with refuse_others(path, Errors.EP027):
+                self.summarize()
 
     def keep(self, key: str, result: dict[str, Any]) -> None:
         """Keep the result of a run, on the disk as well."""

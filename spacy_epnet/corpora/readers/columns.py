@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ...errors import CorpusError
 from ..files import read_lines
 from ..reading import Reading, Sentence, TokenDocument
-from ..tags import Entity, Scheme, TagError, detect_scheme, read_tags
+from ..tags import Entity, Scheme, TagError, detect_scheme, is_label, read_tags
 
 DOCSTART = "-DOCSTART-"
 SAMPLE_SIZE = 5000  # sentences that decide about the scheme
@@ -129,13 +129,13 @@ def _read_blocks(path: Path, reading: Reading) -> Iterator[Block]:
             needed = f"{n_columns} are needed"
             report(f"the row has {len(cells)} columns, but {needed}", number)
             continue
-        word, tag = cells[word_column], cells[tag_column].strip(" \t")
-        if not word or not tag:
+        word = cells[word_column]
+        tag, comma, _ = cells[tag_column].partition(",")
+        tag = tag.strip(" \t")
+        if not word or not is_label(tag):
             report(f"the {'tag' if word else 'word'} is empty", number)
             continue
-        if "," in tag:
-            tag = tag.partition(",")[0]
-            reading.notes[SEVERAL] += 1
+        reading.notes[SEVERAL] += bool(comma)
         words.append(word)
         tags.append(tag)
     if words and not is_broken:

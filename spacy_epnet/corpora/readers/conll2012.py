@@ -7,7 +7,7 @@ from pathlib import Path
 from ...errors import CorpusError
 from ..files import read_lines
 from ..reading import Reading, Sentence, TokenDocument
-from ..tags import Entity, TagError
+from ..tags import Entity, TagError, is_label
 
 BEGIN, END = "#begin document", "#end document"
 WORD_COLUMN, NAME_COLUMN = 3, 10
@@ -79,6 +79,8 @@ def read_brackets(names: list[str]) -> list[Entity]:
         if "".join(match[0] for match in BRACKETS.finditer(cell)) != cell:
             raise TagError(i, f"{cell!r} isn't a name in brackets")
         for label, closes, _ in BRACKETS.findall(cell):
+            if label and not is_label(label):
+                raise TagError(i, f"{cell!r} has a name without a type")
             if label:
                 opened.append((i, label))
             elif closes:

@@ -1,14 +1,15 @@
 """What spaCy itself writes."""
 
+from collections import deque
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
 from spacy.attrs import ENT_IOB
-from spacy.tokens import Doc, DocBin
+from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
-from ...errors import CorpusError
+from ..docbins import read_docs
 from ..files import open_binary
 from ..reading import META_KEY, Reading, Sentence, TokenDocument
 
@@ -24,20 +25,18 @@ def read_docbin(path: Path, reading: Reading) -> Iterator[TokenDocument]:
     """
     with open_binary(path, reading.progress) as file:
         data = file.read()
-    try:
-        doc_bin = DocBin(store_user_data=True).from_bytes(data)
-    except Exception as err:
-        raise CorpusError(path, f"not a DocBin: {err}") from err
-    for doc in doc_bin.get_docs(Vocab()):
+    for doc in read_docs(data, path, Vocab()):
         if len(doc):
-            yield TokenDocument(_read_sentences(doc), doc.user_data.get(META_KEY))
+            meta = doc.user_data.get(META_KEY)
+            known = meta if isinstance(meta, dict) else None
+            yield TokenDocument(_read_sentences(doc), known)
 
 
 def _read_sentences(doc: Doc) -> list[Sentence]:
     """The sentences of a doc, or the doc as one. An entity that crosses the border of
     two makes one of them.
     """
-    ents = [(ent.start, ent.end, ent.label_) for ent in doc.ents]
+    ents = deque((ent.start, ent.end, ent.label_) for ent in doc.ents)
     inside = {i for start, end, _ in ents for i in range(start + 1, end)}
     iob = doc.to_array(ENT_IOB).tolist()
     starts = [0]
@@ -48,7 +47,7 @@ def _read_sentences(doc: Doc) -> list[Sentence]:
         tokens = doc[start:end]
         own = []
         while ents and ents[0][0] < end:
-            first, last, label = ents.pop(0)
+            first, last, label = ents.popleft()
             own.append((first - start, last - start, label))
         sentences.append(
             Sentence(

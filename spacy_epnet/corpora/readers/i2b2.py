@@ -6,7 +6,7 @@ from xml.parsers import expat
 
 from ...errors import CorpusError
 from ..files import open_binary
-from ..reading import Reading, TextDocument
+from ..reading import Reading, TextDocument, check_span
 
 TEXT, TAGS = "TEXT", "TAGS"
 
@@ -69,10 +69,12 @@ def _make_document(
     spans = []
     for line, attributes in tags:
         try:
-            start, end = int(attributes["start"]), int(attributes["end"])
-            label = attributes["TYPE"]
-            if not label:
-                raise ValueError("the TYPE is empty")
+            start, end, label = check_span(
+                int(attributes["start"]),
+                int(attributes["end"]),
+                attributes["TYPE"],
+                text,
+            )
         except (KeyError, ValueError) as err:
             reason = f"a tag without a proper start, end and TYPE: {err}"
             raise CorpusError(path, reason, line) from err

@@ -1,6 +1,7 @@
 """JSON: what annotation tools export, and Few-NERD's episodes."""
 
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -8,8 +9,15 @@ import srsly
 
 from ...errors import CorpusError
 from ..files import BOM, decode, open_binary, read_lines, read_text
-from ..reading import Document, Reading, Sentence, TextDocument, TokenDocument
-from ..tags import Entity, read_tags
+from ..reading import (
+    Document,
+    Reading,
+    Sentence,
+    TextDocument,
+    TokenDocument,
+    check_span,
+)
+from ..tags import Entity, is_label, is_offset, read_tags
 
 REJECTED = "records that weren't annotated, or that an annotator rejected or skipped"
 SEVERAL = "records with several annotations, of which the first was taken"
@@ -35,7 +43,7 @@ def read_json(path: Path, reading: Reading) -> Iterator[Document]:
                 documents = _read_episode(record, episodes)
             else:
                 documents = _read_annotated(record, reading)
-        except (KeyError, TypeError, ValueError, AttributeError) as err:
+        except (LookupError, TypeError, ValueError, AttributeError) as err:
             reason = f"{err} is missing" if isinstance(err, KeyError) else str(err)
             reading.on_error(CorpusError(path, f"{place}{reason}", line))
         else:
@@ -76,9 +84,11 @@ def _read_episode(record: dict, number: int) -> list[TokenDocument]:
         for words, tags in sentences:
             if len(words) != len(tags):
                 raise ValueError(f"{len(words)} words but {len(tags)} labels")
-            for value in (*words, *tags):
-                if not isinstance(value, str) or not value:
-                    raise ValueError(f"{value!r} isn't a word or a label")
+            for word, tag in zip(words, tags, strict=True):
+                if not isinstance(word, str) or not word:
+                    raise ValueError(f"{word!r} isn't a word")
+                if not is_label(tag):
+                    raise ValueError(f"{tag!r} isn't a label")
             meta: dict[str, str | int] = {"episode": number, "part": part}
             sentence = Sentence(words, read_tags(tags, "io"))
             documents.append(TokenDocument([sentence], meta))
@@ -130,20 +140,31 @@ def _read_span(span: Any, text: str, reading: Reading) -> Entity:
         start, end, label = span
     else:
         raise ValueError(f"not a span with a start, an end and a label: {span}")
-    is_valid = isinstance(start, int) and isinstance(end, int)
-    if not (is_valid and isinstance(label, str) and label):
-        raise ValueError(f"not a span with a start, an end and a label: {span}")
-    if isinstance(quoted, str) and text[start:end].split() != quoted.split():
-        start, end = _from_utf16(text, start), _from_utf16(text, end)
-        if text[start:end].split() != quoted.split():
-            raise ValueError(f"the span {span} isn't where its text is")
-    return start, end, label
+    if isinstance(quoted, str) and is_offset(start) and is_offset(end):
+        start, end = _find_quoted(quoted, start, end, text)
+    return check_span(start, end, label, text)
 
 
-def _from_utf16(text: str, offset: int) -> int:
-    """An offset of a tool that counts as JavaScript does, where an emoji is two."""
-    before = text.encode("utf-16-le", "surrogatepass")[: 2 * offset]
-    return len(before.decode("utf-16-le", "ignore"))
+def _find_quoted(quoted: str, start: int, end: int, text: str) -> tuple[int, int]:
+    """Offsets of a text that is quoted, which some tools count as JavaScript does."""
+    words = quoted.split()
+    if text[start:end].split() == words:
+        return start, end
+    places = _list_utf16_places(text)
+    if 0 <= start <= end < len(places):
+        first, last = places[start], places[end]
+        if text[first:last].split() == words:
+            return first, last
+    reason = f"isn't where its span is, from {start} to {end}"
+    raise ValueError(f"the text {quoted!r} {reason}")
+
+
+@lru_cache(maxsize=1)
+def _list_utf16_places(text: str) -> list[int]:
+    """The characters that UTF-16's units are of, where an emoji has two."""
+    units = (1 + (ord(char) > 0xFFFF) for char in text)
+    places = [i for i, count in enumerate(units) for _ in range(count)]
+    return [*places, len(text)]
 
 
 def _get_text(record: dict) -> str:
