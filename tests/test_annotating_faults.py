@@ -128,7 +128,7 @@ def test_interrupted_at_every_step_it_goes_on(tmp_path, ruler, monkeypatch):
         annotate(ruler, [path], out, shard_size=6)
         assert read_all(out) == expected
         assert len(annotated) <= 2 + 1  # at most one shard is annotated twice
-    assert last > 15
+    assert last > 10
 
 
 class Stumble:
@@ -159,7 +159,7 @@ def test_a_line_of_the_journal_that_was_being_written(tmp_path, ruler, monkeypat
     journal = (out / "done.jsonl").read_bytes()
     (out / "done.jsonl").write_bytes(journal[:-20])
     (out / "shards" / "00000000.jsonl").unlink()
-    (out / "shards" / ".00000001.jsonl-abc").mkdir()
+    (out / "shards" / ".epnet-abc" / "new").mkdir(parents=True)
     annotated.clear()
     annotate(ruler, [path], out, shard_size=2)
     assert annotated == [0, 2]

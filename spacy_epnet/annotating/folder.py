@@ -21,7 +21,7 @@ from typing import Any
 import srsly
 
 from ..errors import CorpusError, Errors
-from ..writing import write_whole
+from ..writing import settle_left_overs, write_whole
 from .annotator import Result
 from .shards import SUFFIXES, Layout, to_json_line
 
@@ -92,10 +92,8 @@ class Folder:
 
     def _clean_up(self) -> None:
         """Remove what was being written when an earlier run was killed."""
-        for name in (MANIFEST, DONE, REJECTED, f"{SHARDS}/", f"{REJECTS}/"):
-            folder, _, file = name.rpartition("/")
-            for path in (self.path / folder).glob(f".{file or '[0-9]*'}-*"):
-                shutil.rmtree(path, ignore_errors=True)
+        for folder in (self.path, self.path / SHARDS, self.path / REJECTS):
+            settle_left_overs(folder)
 
     def _read_done(self) -> Iterator[dict[str, int]]:
         if not (self.path / DONE).exists():
