@@ -121,7 +121,7 @@ ROWS = b"Ada\tB-PER\nleft\tO\n\n"
 
 @pytest.fixture
 def small_bounds(monkeypatch):
-    monkeypatch.setattr(files, "ALWAYS_UNPACKED", 2_000_000)
+    monkeypatch.setattr(files, "ALWAYS_UNPACKED", 200_000)
 
 
 BOMBS = {
@@ -138,19 +138,19 @@ BOMBS = {
 def test_what_unpacks_to_very_much_is_refused(small_bounds, tmp_path, name, data):
     path = tmp_path / name
     path.write_bytes(data)
-    with pytest.raises(CorpusError, match="unpacks to more than 2,"):
+    with pytest.raises(CorpusError, match="unpacks to more than"):
         convert([path], tmp_path / "out.spacy")
     assert [file.name for file in tmp_path.iterdir()] == [name]
 
 
 def test_what_is_packed_as_usual_may_be_large(small_bounds, tmp_path):
     path = tmp_path / "a.txt.gz"
-    rows = "".join(f"w{i * i}\tO\n" for i in range(200_000))
+    rows = "".join(f"w{i * i}\tO\n" for i in range(20_000))
     path.write_bytes(gzip.compress(rows.encode()))
-    assert len(rows) > 2_000_000
-    assert convert([path], tmp_path / "out.spacy").tokens == 200_000
-    path.write_bytes(gzip.compress(ROWS * 1000))
-    assert convert([path], tmp_path / "out.spacy").docs == 1000
+    assert len(rows) > 200_000
+    assert convert([path], tmp_path / "out.spacy").tokens == 20_000
+    path.write_bytes(gzip.compress(ROWS * 500))
+    assert convert([path], tmp_path / "out.spacy").docs == 500
 
 
 def make_laughs(line, first="a: &a [x, x]"):
@@ -164,13 +164,13 @@ def make_laughs(line, first="a: &a [x, x]"):
 GROUPS = {
     "laughs": (make_laughs("{name}: &{name} [*{before}, *{before}]"), "aliases"),
     "merged": (
-        make_laughs("{name}: &{name} {{<<: [*{before}, *{before}]}}", "a: &a {x: y}"),
+        make_laughs("{name}: &{name} {{<<: *{before}}}", "a: &a {x: y}"),
         "aliases",
     ),
     "itself": ("a: &a [*a]", "aliases"),
     "large": ("a: [x]\n" + "#" * 100_001, "100,000"),
-    "deep": ("a: " + "[" * 5000 + "]" * 5000, "YAML"),
-    "nested": ("a: [[x]]", "list of types"),
+    "deep": ("a: " + "[" * 40_000 + "]" * 40_000, "list in a list"),
+    "nested": ("a: [[x]]", "list in a list"),
     "numbers": ("a: [1, 2]", "quotes"),
     "nothing": ("a: [null]", "quotes"),
     "no list": ("a: x", "list of types"),

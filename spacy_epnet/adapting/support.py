@@ -228,8 +228,11 @@ def find_unusable(
     RETURNS (List[Problem]): What is wrong with each type.
     """
     problems = []
-    for label in sorted({ent.label_ for ent in aligned} | {*lost}):
-        ents = [ent for ent in aligned if ent.label_ == label]
+    by_label = defaultdict(list)
+    for ent in aligned:
+        by_label[ent.label_].append(ent)
+    for label in sorted({*by_label, *lost}):
+        ents = by_label[label]
         beyond = [ent for ent in ents if not pipe.can_predict(ent)]
         if not ents:
             what = (

@@ -6,7 +6,11 @@ from pathlib import Path
 
 import srsly
 from srsly.ruamel_yaml import SafeLoader
-from srsly.ruamel_yaml.events import AliasEvent
+from srsly.ruamel_yaml.events import (
+    AliasEvent,
+    CollectionEndEvent,
+    CollectionStartEvent,
+)
 from srsly.ruamel_yaml.main import parse
 
 from ..errors import CorpusError, Errors
@@ -14,7 +18,8 @@ from .files import read_text
 from .tags import Entity, is_label
 
 GROUP_MARK = "@"
-MAX_GROUPS = 100_000
+MAX_GROUPS = 100_000  # characters of a file
+MAX_DEPTH = 2  # groups, and a list for each
 
 
 class TypeSurgery:
@@ -67,8 +72,7 @@ class TypeSurgery:
 
 
 def read_groups(path: Path) -> dict[str, list[str]]:
-    """Read named groups of types from a YAML file, which is small and has no aliases,
-    because a few of those can stand for more than fits into memory.
+    """Read named groups of types from a YAML file.
 
     path (Path): The file: the name of each group, and a list of its types.
     RETURNS (Dict[str, List[str]]): The types of each group.
@@ -77,8 +81,7 @@ def read_groups(path: Path) -> dict[str, list[str]]:
     if len(text) > MAX_GROUPS:
         raise CorpusError(path, f"it has more than {MAX_GROUPS:,} characters")
     try:
-        if any(isinstance(event, AliasEvent) for event in parse(text, SafeLoader)):
-            raise ValueError("aliases, such as *name, aren't allowed")
+        _check_plain(text)
         groups = srsly.yaml_loads(text)
     except Exception as err:
         raise CorpusError(path, f"can't be read as YAML: {err}") from err
@@ -89,6 +92,18 @@ def read_groups(path: Path) -> dict[str, list[str]]:
         reason = "it must have a list of types for each group, all of them texts"
         raise CorpusError(path, f"{reason}. Put quotes around those that aren't")
     return groups
+
+
+def _check_plain(text: str) -> None:
+    """Refuse YAML that is small and takes very much time or memory all the same."""
+    depth = 0
+    for event in parse(text, SafeLoader):
+        if isinstance(event, AliasEvent):
+            raise ValueError("aliases, such as *name, aren't allowed")
+        depth += isinstance(event, CollectionStartEvent)
+        depth -= isinstance(event, CollectionEndEvent)
+        if depth > MAX_DEPTH:
+            raise ValueError("there is a list in a list")
 
 
 def resolve_types(
