@@ -258,8 +258,6 @@ def check_places(
         place = find_place(output)
         for other in taken:
             if place == other or place in other.parents or other in place.parents:
-                what = "it can't be written, because it is used already"
-                raise CorpusError(
-                    output, what if place == other else f"{what}: {other}"
-                )
+                what = "it can't be written, because it is used already, or a part of"
+                raise CorpusError(output, f"{what} what is used: {other}")
         taken.append(place)
