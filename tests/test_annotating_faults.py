@@ -68,6 +68,8 @@ def write_mixed(path, count):
     )
 
 
+# Newer Pythons warn of forks beside threads, which these forks don't use.
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_killed_at_random_moments_it_ends_with_every_record_once(
     tmp_path, ruler, monkeypatch
 ):
