@@ -4,6 +4,7 @@ import spacy
 
 from spacy_epnet.adapting import adapt
 from spacy_epnet.recognizers.epnet.assignment import (
+    MAX_NAME_WEIGHT,
     Assignment,
     deal_rows,
     get_cosines,
@@ -111,6 +112,18 @@ def test_names_decide_when_they_weigh_enough(trained):
         learning = adapt(trained, support, **changes).learning
         origins = learning.assignments["a place"].origins
         assert max(origins, key=origins.get) == expected
+
+
+@pytest.mark.parametrize("weight", [1e300, -1.0, float("nan"), float("inf")])
+def test_weights_of_names_that_make_no_sense_are_refused(trained, weight):
+    with pytest.raises(ValueError, match=r"\[EP009\].*name_weight.*from 0 to 1000000"):
+        adapt(trained, SUPPORT, assignment={"name_weight": weight})
+
+
+def test_the_largest_weight_of_names_is_none_too_large(trained):
+    changes = {"assignment": {"name_weight": MAX_NAME_WEIGHT}, "max_steps": 2}
+    losses = adapt(trained, SUPPORT, **changes).learning.details["losses"]
+    assert numpy.isfinite(losses).all()
 
 
 def test_others_can_add_ways_to_assign(trained):

@@ -12,15 +12,15 @@ import srsly
 from spacy.cli._util import app
 from spacy.tokens import DocBin
 from thinc.api import Config
+from typer.main import get_command
 from typer.testing import CliRunner
 
 import spacy_epnet.cli
+from spacy_epnet.cli import epnet_cli
 from spacy_epnet.cli.recognize import list_texts
 from spacy_epnet.errors import CorpusError
 
 from .conftest import ROOT, SOURCE_CONFIG, get_ents
-
-assert spacy_epnet.cli.epnet_cli
 
 
 def run(*args, code=0):
@@ -318,3 +318,30 @@ def test_only_line_feeds_end_a_text(tmp_path):
     path.write_bytes(b"Ada\n\xff\n")
     with pytest.raises(CorpusError, match="line 2: not UTF-8"):
         list_texts(path)
+
+
+def find_commands(group, path=()):
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from find_commands(command, (*path, name))
+        else:
+            yield (*path, name), command
+
+
+def test_a_gpu_that_is_not_there_is_told_by_every_command(monkeypatch):
+    def refuse(gpu_id):
+        raise ValueError("No GPU devices detected")
+
+    monkeypatch.setattr("spacy_epnet.cli.options.require_gpu", refuse)
+    commands = [
+        path
+        for path, command in find_commands(get_command(epnet_cli))
+        if any("--gpu-id" in param.opts for param in command.params)
+    ]
+    assert len(commands) > 8
+    for path in commands:
+        result = CliRunner().invoke(epnet_cli, [*path, "--gpu-id", "0"])
+        assert result.exit_code == 1, result.output
+        output = " ".join(result.output.split())
+        assert "Can't use GPU 0" in output
+        assert "No GPU devices detected. Leave out --gpu-id" in output

@@ -5,6 +5,7 @@ import re
 import pytest
 import srsly
 
+import spacy_epnet
 from measurements import episodes
 from measurements.benchmarking import get_results_path
 from measurements.comparison_tables import make_page
@@ -33,6 +34,15 @@ def show(value):
     if isinstance(value, dict):
         return f"`{value['@misc'].removeprefix('spacy-epnet.')}`"
     return {5e-5: "0.00005"}.get(value, srsly.json_dumps(value))
+
+
+def test_what_is_named_in_python_is_there():
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    texts = "\n".join(path.read_text(encoding="utf8") for path in pages)
+    names = {*re.findall(r"\bspacy_epnet\.(\w+)\(", texts)}
+    assert {"adapt", "explain", "load_source"} <= names
+    for name in names:
+        assert callable(getattr(spacy_epnet, name))
 
 
 def test_settings_are_documented_with_their_values():

@@ -4,6 +4,20 @@ from pathlib import Path
 from typing import Annotated, TypeAlias
 
 import typer
+from thinc.api import require_gpu
+from wasabi import msg
+
+
+def check_gpu(gpu_id: int) -> int:
+    """End a command that asks for a GPU which isn't there."""
+    if gpu_id >= 0:
+        try:
+            require_gpu(gpu_id)
+        except (ValueError, RuntimeError) as err:
+            what = f"{err}. Leave out --gpu-id to use the CPU."
+            msg.fail(f"Can't use GPU {gpu_id}", what, exits=1)
+    return gpu_id
+
 
 Pipeline: TypeAlias = Annotated[
     str, typer.Argument(help="Pipeline to load: a folder or package")
@@ -38,7 +52,8 @@ CodeFile: TypeAlias = Annotated[
     typer.Option("--code", help="Python file with code to import before loading"),
 ]
 GpuId: TypeAlias = Annotated[
-    int, typer.Option("--gpu-id", "-g", help="GPU ID or -1 for CPU")
+    int,
+    typer.Option("--gpu-id", "-g", help="GPU ID or -1 for CPU", callback=check_gpu),
 ]
 Shots: TypeAlias = Annotated[
     str, typer.Option(help="Mentions of each type in a support set, with commas")

@@ -14,7 +14,11 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy
 
+from ...errors import Errors
 from .prototypes import NONE_ROW
+
+# Names decide alone long before, and what is much larger is no number in the end.
+MAX_NAME_WEIGHT = 1_000_000
 
 
 class Assignment(NamedTuple):
@@ -77,6 +81,14 @@ def make_mixture_assignment(name_weight: float) -> Assign:
     name_weight (float): What the cosine of two types' names is worth against their
         squared distance.
     """
+    if not 0 <= name_weight <= MAX_NAME_WEIGHT:
+        raise ValueError(
+            Errors.EP009.format(
+                setting="adapt.assignment.name_weight",
+                value=name_weight,
+                expected=f"a number from 0 to {MAX_NAME_WEIGHT}",
+            )
+        )
 
     def assign(labels: list[str], evidence: Evidence) -> dict[str, Assignment]:
         known, size = evidence.known, len(evidence.prototypes)
