@@ -15,7 +15,6 @@ from thinc.api import Config
 from typer.main import get_command
 from typer.testing import CliRunner
 
-import spacy_epnet.cli
 from spacy_epnet.cli import epnet_cli
 from spacy_epnet.cli.recognize import list_texts
 from spacy_epnet.errors import CorpusError
