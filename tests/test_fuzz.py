@@ -12,6 +12,7 @@ import gzip
 import json
 import os
 import random
+import shutil
 import signal
 import zlib
 from collections.abc import Callable
@@ -229,6 +230,8 @@ def check_case(name: str, number: int, folder: Path) -> bool:
     data, rng = make_case(kind, name, number)
     path, output = folder / kind.name, folder / "out.spacy"
     path.write_bytes(data)
+    if output.is_dir():  # shards
+        shutil.rmtree(output)
     output.unlink(missing_ok=True)
     try:
         with limit_time(SECONDS):
