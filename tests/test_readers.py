@@ -94,6 +94,9 @@ def test_i2b2_offsets(run):
         ("X. Oliveira-Smith", "DOCTOR"),
     ]
     assert report.notes[UNALIGNED] == 1
+    (hint,) = report.hints
+    assert hint.startswith('PHONE "5551234" ends inside a token. Mark "5551234x99"')
+    assert hint.endswith("from 72 to 82")
     unknown = [t.text for doc in docs for t in doc if t.ent_iob == 0]
     assert unknown == ["5551234x99"]
     docs, _ = run(I2B2, name="110-01.xml", keep_docs=True)

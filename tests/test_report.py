@@ -126,6 +126,21 @@ def test_everything_is_escaped(trained):
     assert "&lt;script&gt;" in marked
 
 
+def test_marked_texts_are_escaped_on_the_page_of_recognize(run, tmp_path):
+    marked, page = tmp_path / "marked.jsonl", tmp_path / "page.html"
+    spans = [{"start": 0, "end": 3, "label": EVIL}]
+    srsly.write_jsonl(marked, [{"text": f"Ada saw {EVIL} in Ulm .", "spans": spans}])
+    result = invoke(
+        *("recognize", run / "adapted", "Ada and Otto left ."),
+        *("--marked", marked, "--html", page),
+    )
+    assert result.exit_code == 0, result.output
+    data = page.read_bytes()
+    assert b'<meta charset="utf-8">' in data[:200]
+    assert b"<script" not in data
+    assert b"&lt;script&gt;" in data
+
+
 BROWSER = shutil.which("chromium")
 
 

@@ -8,7 +8,7 @@ from spacy.language import Language
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
-from ..corpora.docs import copy_tokens
+from ..corpora.docs import copy_tokens, shorten
 from ..corpora.tags import is_label, is_offset
 from ..errors import Errors, SupportError
 from ..recognizers.contract import Contract
@@ -159,7 +159,7 @@ def mark_entities(
     unknown: list[Span] = []
     taken: set[int] = set()
     text = doc.text
-    place = f'"{_shorten(text)}"'
+    place = f'"{shorten(text)}"'
     for start, end, label in sorted(set(marks)):
         is_inside = 0 <= start < end <= len(text)
         span = doc.char_span(start, end, label=label) if is_inside else None
@@ -174,9 +174,10 @@ def mark_entities(
                 what = f"{label} from {start} to {end} is no part of it"
             else:
                 unknown.append(near)
+                marked, place = text[start:end], f"{near.start_char} to {near.end_char}"
                 what = (
-                    f'{label} "{text[start:end]}" ends inside a token and is left out. '
-                    f'Mark "{near.text}", from {near.start_char} to {near.end_char}'
+                    f'{label} "{shorten(marked)}" ends inside a token and is left out. '
+                    f'Mark "{shorten(near.text)}", from {place}'
                 )
             problems.append(Problem(place, what, near is None, label if near else None))
         elif taken.isdisjoint(range(span.start, span.end)):
@@ -213,7 +214,7 @@ def find_contradictions(examples: list[Example]) -> list[Problem]:
                 f'{label} "{text[start:end]}"' for start, end, label in sorted(disputed)
             )
             what = f"is there more than once, and not always marked with {marks}"
-            problems.append(Problem(f'"{_shorten(text)}"', what))
+            problems.append(Problem(f'"{shorten(text)}"', what))
     return problems
 
 
@@ -243,7 +244,7 @@ def find_unusable(
         elif len(beyond) == len(ents):
             what = (
                 f"all of its {len(ents)} examples are {pipe.limits}, such as "
-                f'"{_shorten(beyond[0].text)}". Mark a part of them, or choose a '
+                f'"{shorten(beyond[0].text)}". Mark a part of them, or choose a '
                 "source pipeline that has no such limit"
             )
             problems.append(Problem(label, what))
@@ -254,8 +255,3 @@ def find_unusable(
             )
             problems.append(Problem(label, what, is_fatal=False))
     return problems
-
-
-def _shorten(text: str, length: int = 60) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= length else f"{text[: length - 1]}…"

@@ -5,6 +5,7 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
+from spacy.attrs import ORTH
 from spacy.tokens import Doc, DocBin
 from spacy.vocab import Vocab
 
@@ -50,7 +51,7 @@ def _check_size(data: bytes, path: Path) -> None:
 
 def _check_doc(doc: Doc) -> None:
     """Refuse annotation that spaCy can't have written."""
-    if not all(token.text for token in doc):
+    if not doc.to_array(ORTH).all():
         raise ValueError("a token is empty")
     if not all(is_label(ent.label_) for ent in doc.ents):
         raise ValueError("the type of an entity is blank")

@@ -112,8 +112,8 @@ def _align(
             changes[around.end] -= 1
             if len(hints) < MAX_HINTS:
                 place = f"from {around.start_char} to {around.end_char}"
-                quoted = f'{label} "{doc.text[start:end]}" ends inside a token'
-                hints.append(f'{quoted}. Mark "{around.text}", {place}')
+                quoted = f'{label} "{shorten(doc.text[start:end])}" ends inside a token'
+                hints.append(f'{quoted}. Mark "{shorten(around.text)}", {place}')
         notes[UNALIGNED] += 1
     return entities, [count > 0 for count in accumulate(changes)]
 
@@ -134,6 +134,12 @@ def drop_overlapping(entities: list[Entity], notes: Counter[str]) -> list[Entity
         else:
             notes[OVERLAPPING] += 1
     return kept
+
+
+def shorten(text: str, length: int = 60) -> str:
+    """The beginning of a text, in one line."""
+    text = " ".join(text.split())
+    return text if len(text) <= length else f"{text[: length - 1]}…"
 
 
 def make_doc(vocab: Vocab, sentences: list[Sentence], meta: Meta | None = None) -> Doc:

@@ -5,13 +5,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import srsly
-from srsly.ruamel_yaml import SafeLoader
-from srsly.ruamel_yaml.events import (
-    AliasEvent,
-    CollectionEndEvent,
-    CollectionStartEvent,
-)
-from srsly.ruamel_yaml.main import parse
 
 from ..errors import CorpusError, Errors
 from .files import read_text
@@ -96,12 +89,13 @@ def read_groups(path: Path) -> dict[str, list[str]]:
 
 def _check_plain(text: str) -> None:
     """Refuse YAML that is small and takes very much time or memory all the same."""
+    yaml = srsly.ruamel_yaml
     depth = 0
-    for event in parse(text, SafeLoader):
-        if isinstance(event, AliasEvent):
+    for event in yaml.main.parse(text, yaml.SafeLoader):
+        if isinstance(event, yaml.events.AliasEvent):
             raise ValueError("aliases, such as *name, aren't allowed")
-        depth += isinstance(event, CollectionStartEvent)
-        depth -= isinstance(event, CollectionEndEvent)
+        depth += isinstance(event, yaml.events.CollectionStartEvent)
+        depth -= isinstance(event, yaml.events.CollectionEndEvent)
         if depth > MAX_DEPTH:
             raise ValueError("there is a list in a list")
 
