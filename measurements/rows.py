@@ -26,6 +26,8 @@ EPNET: dict[str, dict[str, Any]] = {
     "no hard None spans": {"hard_nones": 0.0},
     "10 None spans": {"none_samples": 10},
     "20 None spans": {"none_samples": 20},
+    "40 None spans": {"none_samples": 40},
+    "10 None spans, target loss 0.06": {"none_samples": 10, "target_loss": 0.06},
     "100 None spans": {"none_samples": 100},
     "no dispersion": {"dispersion_loss": False},
     "the nearer of overlapping spans": {"overlaps": NEAR},
