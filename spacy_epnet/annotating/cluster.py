@@ -47,7 +47,9 @@ def run_on_ray(
     is_ours = not ray.is_initialized()
     if is_ours:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-        ray.init(address=address, log_to_driver=False, logging_level="warning")
+        ray.init(
+            address=address or "local", log_to_driver=False, logging_level="warning"
+        )
     try:
         results = make_dataset(source, done, recipe, processes)
         for row in results.iter_rows():
@@ -77,21 +79,19 @@ def make_dataset(
     RETURNS (ray.data.Dataset): The results, each pickled in a row.
     """
     import ray
-    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
     context = ray.data.DataContext.get_current()
     context.enable_progress_bars = False
     context.target_max_block_size = 1  # each shard goes to an actor by itself
-    here = NodeAffinitySchedulingStrategy(
-        ray.get_runtime_context().get_node_id(), soft=False
-    )
+    here = {"ray.io/node-id": ray.get_runtime_context().get_node_id()}
     resources = ray.cluster_resources()
     gpus = int(resources.get("GPU", 0))
     room = gpus or max(1, int(resources["CPU"]) // recipe.threads)
     shards = ray.data.read_datasource(
         make_datasource(source, done),
         override_num_blocks=1,
-        ray_remote_args={"scheduling_strategy": here, "num_cpus": 0},
+        label_selector=here,
+        num_cpus=0,
     )
     luggage = ray.put(pack(recipe._replace(gpu=0 if gpus else -1)))
     return shards.map_batches(
