@@ -137,7 +137,6 @@ def test_misaligned_tokens_of_examples():
         ("text", [(0, 4, "\ud83d")]),
         ("text", {"entities": [(0, 4, "X")]}),
         (b"text", [(0, 4, "X")]),
-        ("\ud83d", []),
     ],
 )
 def test_things_that_are_no_examples(item):

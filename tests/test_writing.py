@@ -274,6 +274,15 @@ def test_outputs_are_apart_from_inputs_and_from_each_other(tmp_path):
     check_places(apart, [folder, tmp_path / "corpus", "small"])
 
 
+@pytest.fixture
+def listening():
+    """Processes in the background ignore Ctrl-C."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("listening")
 def test_signals_wait_and_then_are_as_before():
     steps = []
 

@@ -19,7 +19,7 @@ from ..errors import CorpusError, Errors, LearningError, SupportError
 from ..pipelines import find_recognizer, hash_pipeline
 from ..recognizers.contract import Contract
 from ..recognizers.settings import make_adapt_config, resolve_adapt_settings
-from .query import Queries, get_prf
+from .query import Queries, check_query, get_prf
 
 PACKAGES = (
     "spacy-epnet",
@@ -106,24 +106,6 @@ def describe_source(nlp: Language, pipe: Contract) -> dict[str, Any]:
 def show_shots(shots: int | None) -> str:
     """Say what kind of support set it is, for a table."""
     return "given" if shots is None else f"{shots}-shot"
-
-
-def check_query(test: Corpus, without: list[int], run: "Run") -> None:
-    """Refuse to score on nothing.
-
-    test (Corpus): The test set.
-    without (List[int]): Places of docs that aren't scored.
-    run (Run): What they are left out of.
-    """
-    if not test.totals:
-        raise CorpusError(
-            test.path, "nothing is marked in it, so nothing can be scored"
-        )
-    left_out = set(without)
-    if not any(m for i, m in enumerate(test.mentions) if i not in left_out):
-        reason = f"the support set {run.key} has all of its entities"
-        advice = "Ask for fewer shots, or give a test set of its own"
-        raise CorpusError(test.path, f"{reason}, so nothing can be scored. {advice}")
 
 
 class Run(NamedTuple):
@@ -257,7 +239,7 @@ class Benchmark:
         test = Corpus(target.test, self.nlp.vocab)
         is_split = test.hash == corpus.hash
         for run, chosen in supports.items():
-            check_query(test, chosen if is_split else [], run)
+            check_query(test, chosen if is_split else [], run.key)
         tell = partial(on_encode, target.name, len(test.docs))
         for run in runs:
             chosen = supports[run]

@@ -11,6 +11,7 @@ from spacy.util import minibatch
 
 from ..adapting.support import make_bare_example
 from ..corpora.sampling import Corpus
+from ..errors import CorpusError
 from ..pipelines import encode_docs, hash_encoder
 from ..recognizers.annotation import get_blocked
 from ..recognizers.contract import Contract
@@ -139,3 +140,21 @@ def get_prf(scores: dict[str, Any], labels: Iterable[str]) -> dict[str, Any]:
             for label in labels
         },
     }
+
+
+def check_query(test: Corpus, without: list[int], support: str) -> None:
+    """Refuse to score on nothing.
+
+    test (Corpus): The test set.
+    without (List[int]): Places of docs that aren't scored.
+    support (str): The support set that they are.
+    """
+    if not test.totals:
+        raise CorpusError(
+            test.path, "nothing is marked in it, so nothing can be scored"
+        )
+    left_out = set(without)
+    if not any(m for i, m in enumerate(test.mentions) if i not in left_out):
+        reason = f"the support set {support} has all of its entities"
+        advice = "Ask for fewer shots, or give a test set of its own"
+        raise CorpusError(test.path, f"{reason}, so nothing can be scored. {advice}")
