@@ -125,12 +125,12 @@ def small_bounds(monkeypatch):
 
 
 BOMBS = {
-    "lines": ("a.txt.gz", gzip.compress(b"\n" * 10_000_000)),
-    "one line": ("a.txt.gz", gzip.compress(b"x" * 10_000_000)),
-    "json": ("a.json.gz", gzip.compress(b"[" + b" " * 10_000_000)),
-    "xml": ("a.xml.gz", gzip.compress(b"<a>" + b" " * 10_000_000)),
-    "docbin": ("a.spacy", zlib.compress(b" " * 10_000_000)),
-    "packed docbin": ("a.spacy", gzip.compress(zlib.compress(b" " * 10_000_000))),
+    "lines": ("a.txt.gz", gzip.compress(b"\n" * 1_000_000)),
+    "one line": ("a.txt.gz", gzip.compress(b"x" * 1_000_000)),
+    "json": ("a.json.gz", gzip.compress(b"[" + b" " * 1_000_000)),
+    "xml": ("a.xml.gz", gzip.compress(b"<a>" + b" " * 1_000_000)),
+    "docbin": ("a.spacy", zlib.compress(b" " * 1_000_000)),
+    "packed docbin": ("a.spacy", gzip.compress(zlib.compress(b" " * 1_000_000))),
 }
 
 
