@@ -14,6 +14,7 @@ import time
 import zipfile
 from collections import Counter
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
@@ -46,6 +47,17 @@ SIGNALS = (signal.SIGKILL, signal.SIGINT)
 N_RUNS = 4
 LAST_SECONDS = 0.05
 LAST_STEPS = 30
+WARM = (
+    "matplotlib.backends.backend_agg",
+    "matplotlib.backends.backend_svg",
+    "matplotlib.figure",
+    "spacy.lang.en",
+    "spacy_epnet.adapting",
+    "spacy_epnet.evaluation.report",
+    "spacy_epnet.evaluation.sweep",
+    "spacy_epnet.sources.changes",
+    "spacy_epnet.training.loop",
+)
 SHORT = ("--adapt.max_steps", "3")
 
 
@@ -137,6 +149,8 @@ COMMANDS = {
 def workspace(tmp_path_factory, tiny_encoder, source_config, references):
     """A folder with all that the commands read."""
     folder = tmp_path_factory.mktemp("workspace")
+    for module in WARM:  # which each process would import anew
+        import_module(module)
     shutil.copytree(tiny_encoder, folder / "encoder")
     # In a process of its own, because what has trained can't train in forks any more.
     assert run_in_child(lambda: fill(folder, source_config, references)) == 0
