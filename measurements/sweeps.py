@@ -24,8 +24,8 @@ def main(
 ) -> None:
     """Print a table of each target."""
     measured = read_sweep(files)
-    for title, targets in list_groups(measured).items():
-        print(f"\n{title}\n\n{show(summarize(measured, targets))}")
+    for title, table in make_tables(measured).items():
+        print(f"\n{title}\n\n{table}")
     if plot is not None:
         draw(measured, plot)
 
@@ -40,15 +40,16 @@ def read_sweep(files: Iterable[Path]) -> dict[str, Results]:
     return measured
 
 
-def list_groups(measured: dict[str, Results]) -> dict[str, list[str]]:
-    """The targets that tables are made of."""
-    header = next(iter(measured.values())).header
-    return {target["name"]: [target["name"]] for target in header["targets"]}
+def summarize_targets(measured: dict[str, Results]) -> dict[str, Outcome]:
+    """What the values give on each target."""
+    targets = next(iter(measured.values())).header["targets"]
+    return {t["name"]: summarize(measured, [t["name"]]) for t in targets}
 
 
-def show(outcome: Outcome) -> str:
-    """Make a table with a row for each value."""
-    return to_markdown(*make_table(outcome))
+def make_tables(measured: dict[str, Results]) -> dict[str, str]:
+    """Make a table of each target, with a row for each value."""
+    outcomes = summarize_targets(measured).items()
+    return {title: to_markdown(*make_table(outcome)) for title, outcome in outcomes}
 
 
 def draw(measured: dict[str, Results], plot: Path) -> None:
@@ -56,8 +57,8 @@ def draw(measured: dict[str, Results], plot: Path) -> None:
     from spacy_epnet.evaluation.plots import draw_lines, save
 
     lines: dict[str, Line] = {}
-    for title, targets in list_groups(measured).items():
-        for kind, line in summarize(measured, targets).get_lines().items():
+    for title, outcome in summarize_targets(measured).items():
+        for kind, line in outcome.get_lines().items():
             lines[f"{title}, {kind}"] = line
     name = next(iter(measured)).partition("=")[0]
     ticks = [value.partition("=")[2] for value in measured]

@@ -6,7 +6,7 @@ import pytest
 import srsly
 
 import spacy_epnet
-from measurements import episodes
+from measurements import episodes, sweeps
 from measurements.benchmarking import get_results_path
 from measurements.comparison_tables import make_page
 from measurements.settings import make_table, read_scores
@@ -74,6 +74,15 @@ def test_results_in_the_comparison_are_those_of_the_benchmarks():
 def test_results_of_episodes_are_those_that_were_measured():
     page = (ROOT / "docs" / "measuring.md").read_text(encoding="utf8")
     assert episodes.make_table(list((ROOT / "docs" / "episodes").iterdir())) in page
+
+
+def test_results_of_sweeps_are_those_that_were_measured():
+    page = (ROOT / "docs" / "measuring.md").read_text(encoding="utf8")
+    for folder in (ROOT / "docs" / "sweeps").iterdir():
+        measured = sweeps.read_sweep(folder.glob("*.json"))
+        tables = sweeps.make_tables(measured)
+        assert tables
+        assert all(table in page for table in tables.values())
 
 
 @pytest.mark.parametrize("name", list_sources())
