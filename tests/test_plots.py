@@ -11,6 +11,7 @@ from spacy_epnet import adapt
 from spacy_epnet.cli import epnet_cli
 from spacy_epnet.evaluation.geometry import (
     HeatMap,
+    SpanMap,
     choose_evenly,
     embed_entities,
     list_centres,
@@ -23,6 +24,7 @@ from spacy_epnet.evaluation.plots import (
     draw_confusion,
     draw_heat_maps,
     draw_lines,
+    draw_span_maps,
     get_style,
     save,
 )
@@ -139,3 +141,18 @@ def test_every_axis_is_named(tmp_path):
         assert axes.get_xlabel()
         assert axes.get_ylabel()
         save(figure, tmp_path / "plot.png")
+
+
+def test_a_name_is_no_formula(tmp_path):
+    name = r"$\frac$"
+    heat = HeatMap(["None", name], numpy.array([[0.0, 4.0], [4.0, 0.0]]))
+    points = numpy.array([[0.0, 1.0], [1.0, 0.0]])
+    figures = [
+        draw_heat_maps({name: heat}),
+        draw_confusion({name: {name: 1, "B": 0}, "B": {name: 2, "B": 3}}),
+        draw_lines({name: Line([1, 2], [30, 40])}, x=name, y="F1", ticks=["A", name]),
+        draw_span_maps({name: SpanMap([name, "B"], points, [name, "B"], points)}),
+    ]
+    for figure in figures:
+        save(figure, tmp_path / "plot.svg")
+        assert name in (tmp_path / "plot.svg").read_text(encoding="utf8")

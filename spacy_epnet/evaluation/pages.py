@@ -13,6 +13,8 @@ from typing import Any
 from spacy import displacy
 from spacy.tokens import Doc
 
+from .plots import render
+
 STYLE = """
 :root { color-scheme: light dark; --ink: #1b1f24; --paper: #ffffff; --line: #d0d7de;
   --soft: #f3f5f7; }
@@ -99,7 +101,7 @@ def fold(summary: str, body: str) -> str:
 def embed_figure(figure: Any, caption: str) -> str:
     """Write a figure of Matplotlib's, as a part of the page."""
     file = io.BytesIO()
-    figure.savefig(file, format="svg")
+    render(figure, file, "svg")
     data = base64.b64encode(file.getvalue()).decode("ascii")
     shown = escape(caption)
     return (

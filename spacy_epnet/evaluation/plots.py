@@ -51,7 +51,15 @@ def save(figure: Any, output: Path) -> None:
     """Write a figure, whose suffix says what kind of file it is."""
     check_suffix(output)
     with write_whole(output) as path:
-        figure.savefig(path, format=output.suffix.removeprefix("."), dpi=150)
+        render(figure, path, output.suffix.removeprefix("."))
+
+
+def render(figure: Any, file: Any, kind: str) -> None:
+    """Draw a figure into a file, in which types are named as they are: Matplotlib
+    takes a name with two dollar signs for a formula."""
+    for text in figure.findobj(lambda artist: hasattr(artist, "set_parse_math")):
+        text.set_parse_math(False)
+    figure.savefig(file, format=kind, dpi=150)
 
 
 def check_suffix(output: Path) -> None:
