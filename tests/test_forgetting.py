@@ -75,3 +75,13 @@ def test_vectors_are_those_of_the_pipeline():
     assert twin.make_doc("cat")[0].vector.tolist() == [1.0, 2.0]
     assert twin.vocab.vectors is nlp.vocab.vectors
     assert nlp.vocab.vectors.strings is nlp.vocab.strings
+
+
+def test_no_tokenizer_is_made_for_tokens(trained, references, monkeypatch):
+    monkeypatch.setattr("spacy_epnet.adapting.scratch.copy_tokenizer", None)
+    docs = []
+    for doc in references[:4]:
+        words = [t.text for t in doc]
+        docs.append(Doc(trained.vocab, words=words))
+        docs[-1].ents = [Span(docs[-1], e.start, e.end, e.label_) for e in doc.ents]
+    assert adapt(trained, docs, max_steps=1).nlp is not trained

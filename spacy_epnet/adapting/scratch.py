@@ -5,10 +5,12 @@ with it.
 """
 
 from copy import copy
+from functools import cached_property
 from typing import Any
 
 from spacy.language import Language
 from spacy.tokenizer import Tokenizer
+from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
 
@@ -20,8 +22,24 @@ def make_scratch(nlp: Language) -> Language:
     """
     twin = copy(nlp)
     twin.vocab = copy_vocab(nlp.vocab)
-    twin.tokenizer = copy_tokenizer(nlp.tokenizer, twin.vocab)
+    twin.tokenizer = LateTokenizer(nlp.tokenizer, twin.vocab)
     return twin
+
+
+class LateTokenizer:
+    """A copy of a tokenizer for another vocabulary, made when the first text comes:
+    that takes as long as several steps of an adaptation, and many examples have tokens.
+    """
+
+    def __init__(self, original: Any, vocab: Vocab) -> None:
+        self.original, self.vocab = original, vocab
+
+    @cached_property
+    def tokenizer(self) -> Any:
+        return copy_tokenizer(self.original, self.vocab)
+
+    def __call__(self, text: str) -> Doc:
+        return self.tokenizer(text)
 
 
 def copy_vocab(vocab: Any) -> Vocab:
