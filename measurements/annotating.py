@@ -23,8 +23,8 @@ from .measuring import compare, judge, show, take_turns
 from .setup import Setup, Table
 
 TARGET = "crossner_politics"
-RECORDS = 12_000
-SHARD_SIZE = 250
+RECORDS = 5_000
+SHARD_SIZE = 100
 PLAIN = "nlp.pipe"
 LAYOUT = Layout("jsonl", "text")
 WITHIN = 0.8  # of the local engine's speed, for Ray
