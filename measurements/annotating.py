@@ -23,8 +23,8 @@ from .measuring import compare, judge, show, take_turns
 from .setup import Setup, Table
 
 TARGET = "crossner_politics"
-RECORDS = 5_000
-SHARD_SIZE = 100
+RECORDS = 4_000
+SHARD_SIZE = 200
 PLAIN = "nlp.pipe"
 LAYOUT = Layout("jsonl", "text")
 WITHIN = 0.8  # of the local engine's speed, for Ray
@@ -33,12 +33,13 @@ WITHIN = 0.8  # of the local engine's speed, for Ray
 def measure_annotating(setup: Setup) -> list[Table]:
     """Let all annotate the same texts. What they need to start isn't counted."""
     sentences = setup.read(f"{TARGET}/test.txt")
-    count = RECORDS // 10 if setup.quick else RECORDS
+    count = RECORDS // 2 if setup.quick else RECORDS
     texts = [" ".join(s.words) for s in islice(cycle(sentences), count)]
     path = setup.folder / "texts.txt"
     path.write_text("".join(f"{text}\n" for text in texts), encoding="utf8")
-    size = SHARD_SIZE // 10 if setup.quick else SHARD_SIZE
-    source = open_source([str(path)], format=None, text_field="text", shard_size=size)
+    source = open_source(
+        [str(path)], format=None, text_field="text", shard_size=SHARD_SIZE
+    )
     cores = count_cores()
     several = f"local, {cores} processes"
     run = partial(time_engine, setup, source)
@@ -51,7 +52,7 @@ def measure_annotating(setup: Setup) -> list[Table]:
         contestants["ray"] = lambda: run(run_there, cores, 1)
     # What is compared are the seconds for a word, since parts of the work are timed.
     seconds: dict[str, list[float]] = {name: [] for name in contestants}
-    repeats = 2 if setup.quick else 5
+    repeats = 1 if setup.quick else 3
     take_turns(
         {
             name: lambda _, n=name, c=contestant: seconds[n].append(c())  # type: ignore[misc]
