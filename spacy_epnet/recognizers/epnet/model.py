@@ -24,6 +24,10 @@ from .head import build_head
 from .prototypes import get_initial_scale
 from .types import HeadOutput, ModelInput
 
+# Cosines alone are too close to each other to be sure of one type among many. So a
+# right angle is a squared distance of twice the square of this.
+COSINE_RADIUS = 3.0
+
 
 def build_epnet_model(
     tok2vec: Model[list[Doc], list[Floats2d]],
@@ -79,7 +83,7 @@ def build_epnet_model(
         prototype_size=prototype_size,
         depth=depth,
         initial_scale=get_initial_scale(initial_dispersion, prototype_size),
-        normalize=similarity == "cosine",
+        radius=COSINE_RADIUS if similarity == "cosine" else None,
         edges=edges,
     )
     flat_tokens = build_flat_tokens(tok2vec)

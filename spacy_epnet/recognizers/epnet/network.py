@@ -17,7 +17,8 @@ class SpanPrototypeNetwork(nn.Module):
     depth (int): Layers of the projection.
     n_prototypes (int): Rows of the prototype table, None's included.
     initial_scale (float): Standard deviation of the initial prototypes.
-    normalize (bool): Compare directions only, so that the distance is 2 - 2 cos.
+    radius (Optional[float]): Compare directions only, on a sphere of this radius, so
+        that the distance is 2 (1 - cos) times its square.
     edges (bool): Describe spans by their first and last tokens as well.
     """
 
@@ -31,12 +32,12 @@ class SpanPrototypeNetwork(nn.Module):
         depth: int,
         n_prototypes: int,
         initial_scale: float,
-        normalize: bool,
+        radius: float | None,
         edges: bool,
     ):
         super().__init__()
         self.initial_scale = initial_scale
-        self.normalize = normalize
+        self.radius = radius
         self.dropout = 0.0
         self.width_embeddings = nn.Embedding(max_width, width_size)
         sizes = [token_width + width_size] + [prototype_size] * depth
@@ -78,9 +79,13 @@ class SpanPrototypeNetwork(nn.Module):
 
     def get_prototypes(self) -> Tensor:
         """The prototypes, as they are compared with projected spans."""
-        return (
-            F.normalize(self.prototypes, dim=1) if self.normalize else self.prototypes
-        )
+        return self.place(self.prototypes)
+
+    def place(self, points: Tensor) -> Tensor:
+        """Put points where they are compared: where they are, or on the sphere."""
+        if self.radius is None:
+            return points
+        return self.radius * F.normalize(points, dim=1)
 
     def embed(self, tokens: Tensor, starts: Tensor, widths: Tensor) -> Tensor:
         """Describe spans by the maximum of their tokens, by their width, and by their
@@ -100,7 +105,7 @@ class SpanPrototypeNetwork(nn.Module):
         """Map embedded spans to the space of the prototypes."""
         for layer in self.projection[1:]:
             spans = layer(F.dropout(F.relu(spans), self.dropout, self.training))
-        return F.normalize(spans, dim=1) if self.normalize else spans
+        return self.place(spans)
 
 
 def map_places(layer: nn.Module, tokens: Tensor, places: Tensor) -> Tensor:

@@ -60,7 +60,7 @@ class Sieve:
             xp2torch(rows, device=self.device).long() for rows in rows_in_use
         ]
         *hidden, last = self.network.projection
-        self.folds = bool(hidden) and not self.network.normalize
+        self.folds = bool(hidden) and self.network.radius is None
         first, *others = hidden if self.folds else self.network.projection
         with torch.inference_mode():
             embeddings = self.network.width_embeddings.weight
@@ -140,8 +140,8 @@ class Sieve:
             spans = F.linear(spans.relu_(), weight, bias)
         if self.folds:
             spans.relu_()
-        elif self.network.normalize:
-            spans = F.normalize(spans, dim=1)
+        else:
+            spans = self.network.place(spans)
         return [F.linear(spans, *contrast) for contrast in self.contrasts]
 
     def _pool(self, vectors: Tensor, places: list[Tensor]) -> Tensor:
