@@ -5,10 +5,17 @@ from spacy_epnet.evaluation.results import to_markdown
 
 from .systems import ABLATION, INSTEAD, PUBLISHED, System
 
-# F1 in the paper's tables 1 and 2, with BERT-base. WNUT-17 with OntoNotes as source,
-# and Few-NERD INTER with its official train split.
-PAPER: dict[int, dict[str, tuple[float, float]]] = {
-    1: {
+WNUT, INTER = "paper: WNUT-17", "paper: INTER"
+SHOTS = (1, 5)
+# F1 in the paper's tables 1, 2 and 3, with BERT-base, by group and shots. WNUT-17 with
+# OntoNotes as source, and Few-NERD INTER with its official train split.
+PAPER_COLUMNS: dict[tuple[str, int], list[str]] = {
+    (PUBLISHED, 1): [WNUT, INTER],
+    (PUBLISHED, 5): [WNUT, INTER],
+    (ABLATION, 1): [INTER],
+}
+PAPER: dict[tuple[str, int], dict[str, tuple[float, ...]]] = {
+    (PUBLISHED, 1): {
         "EP-Net as printed": (32.3, 30.9),
         "ProtoNet": (14.8, 25.3),
         "ProtoNet+P&D": (18.8, 26.2),
@@ -16,7 +23,7 @@ PAPER: dict[int, dict[str, tuple[float, float]]] = {
         "StructShot": (25.3, 26.7),
         "CONTaiNER": (27.5, 28.4),
     },
-    5: {
+    (PUBLISHED, 5): {
         "EP-Net as printed": (38.4, 41.4),
         "ProtoNet": (19.8, 31.7),
         "ProtoNet+P&D": (23.8, 28.7),
@@ -24,8 +31,13 @@ PAPER: dict[int, dict[str, tuple[float, float]]] = {
         "StructShot": (27.2, 35.7),
         "CONTaiNER": (32.5, 38.4),
     },
+    (ABLATION, 1): {
+        "EP-Net": (30.9,),
+        "token-level prototypes": (25.1,),
+        "no dispersion": (19.1,),
+        "cosine similarity": (27.3,),
+    },
 }
-PAPER_COLUMNS = ["paper: WNUT-17", "paper: INTER"]
 PAPER_NOTE = (
     "The paper's figures are of BERT-base, and of other sources: OntoNotes for "
     "WNUT-17, and INTER's own train split."
@@ -48,7 +60,7 @@ def make_page(comparison: Comparison, systems: list[System]) -> str:
     parts = []
     for group, title in TITLES.items():
         names = [each.name for each in systems if each.group == group]
-        for shots in sorted(PAPER):
+        for shots in SHOTS:
             rows = [
                 row
                 for row in comparison.list_rows()
@@ -56,15 +68,28 @@ def make_page(comparison: Comparison, systems: list[System]) -> str:
             ]
             if {row.name for row in rows} - {first}:
                 header = f"## {title}, {shots}-shot"
-                with_paper = group == PUBLISHED
-                table = make_table(comparison, rows, with_paper=with_paper)
+                columns = PAPER_COLUMNS.get((group, shots), [])
+                figures = PAPER.get((group, shots), {})
+                table = make_table(comparison, rows, columns, figures)
                 parts.append(f"{header}\n\n{table}")
-                parts += [PAPER_NOTE] if with_paper else []
+                parts += [PAPER_NOTE] if columns else []
     return "\n\n".join(parts) + "\n"
 
 
-def make_table(comparison: Comparison, rows: list[Row], *, with_paper: bool) -> str:
-    """Write the rows of one number of shots, the best F1 of each target in bold."""
+def make_table(
+    comparison: Comparison,
+    rows: list[Row],
+    columns: list[str],
+    figures: dict[str, tuple[float, ...]],
+) -> str:
+    """Write the rows of one number of shots, the best F1 of each target in bold.
+
+    comparison (Comparison): The results.
+    rows (List[Row]): Those of them that are in the table.
+    columns (List[str]): Of the paper's figures.
+    figures (Dict[str, Tuple[float, ...]]): These, by the names of systems.
+    RETURNS (str): The table.
+    """
     targets = comparison.targets
     best = {
         target: max(
@@ -82,9 +107,7 @@ def make_table(comparison: Comparison, rows: list[Row], *, with_paper: bool) -> 
             found = row.targets.get(target)
             if found and found["f"] and found["f"]["mean"] == best.get(target):
                 cells[i] = f"**{cells[i]}**"
-        if with_paper:
-            figures = PAPER[row.shots or 0].get(row.name, ())
-            cells += [f"{figure:.1f}" for figure in figures] or ["", ""]
+        printed = figures.get(row.name, ())
+        cells += [f"{figure:.1f}" for figure in printed] or [""] * len(columns)
         lines.append([name, *cells])
-    header = ["system", *targets, "average", "difference"]
-    return to_markdown([*header, *(PAPER_COLUMNS if with_paper else [])], lines)
+    return to_markdown(["system", *targets, "average", "difference", *columns], lines)

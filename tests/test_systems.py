@@ -17,7 +17,7 @@ from measurements.compare import (
     measure,
     write_tables,
 )
-from measurements.comparison_tables import PAPER
+from measurements.comparison_tables import PAPER, PAPER_COLUMNS
 from measurements.finetuning import FineTuning
 from measurements.rows import DEFAULT, ROWS
 from measurements.settings import app as settings_app
@@ -66,8 +66,10 @@ def test_every_system_has_a_source_and_a_config():
     names = [system.name for system in SYSTEMS]
     assert len(set(names)) == len(names)
     assert names[0] == "EP-Net"
-    for figures in PAPER.values():
+    assert {*PAPER} == {*PAPER_COLUMNS}
+    for kind, figures in PAPER.items():
         assert set(figures) <= set(names)
+        assert {*map(len, figures.values())} == {len(PAPER_COLUMNS[kind])}
 
 
 def test_sources_are_trained_with_their_settings(monkeypatch, tmp_path):
