@@ -62,8 +62,10 @@ def init(model: Model, X: Any = None, Y: Any = None) -> None:
     width, size = X.shape[1], model.get_dim("nO")
     model.set_dim("nI", width)
     xp: Any = model.ops.xp
+    # As published. If Gaussians are farther apart, only the nearest count in the loss.
+    scale = (3 * width) ** -0.5
     for weight, bias in (MEAN, VARIANCE):
-        values = xp.random.normal(scale=width**-0.5, size=(width, size))
+        values = xp.random.normal(scale=scale, size=(width, size))
         model.set_param(weight, values.astype("f"))
         model.set_param(bias, model.ops.alloc1f(size))
 
