@@ -16,8 +16,9 @@ from spacy_epnet.annotating.annotator import Recipe, Results
 from spacy_epnet.annotating.cluster import run_on_ray
 from spacy_epnet.annotating.folder import Folder
 from spacy_epnet.annotating.inputs import Source, open_source
-from spacy_epnet.annotating.local import count_cores, run_local
+from spacy_epnet.annotating.local import run_local
 from spacy_epnet.annotating.shards import Layout
+from spacy_epnet.processes import count_cores
 
 from .measuring import compare, judge, show, take_turns
 from .setup import Setup, Table

@@ -216,6 +216,7 @@ class Errors(metaclass=ErrorsWithCodes):
         "isn't replaced. If it is yours, choose another folder with --output. If it is "
         "a damaged encoder, remove it and try again."
     )
+    EP062 = "A process died. If memory is short, choose fewer --processes."
     EP065 = "Parquet files need PyArrow: pip install 'spacy-epnet[parquet]'"
     EP066 = (
         "there is no column '{field}' to annotate. Name the one that has the text with "
@@ -226,9 +227,8 @@ class Errors(metaclass=ErrorsWithCodes):
         "--input-format: {names}"
     )
     EP068 = (
-        "A process that annotates has died again and again (exit code {code}), and not "
-        "because of a certain record. If it is -9, there may be too little memory: "
-        "choose fewer with --processes."
+        "A process that annotates died again and again (exit code {code}), and not for "
+        "a certain record. If it is -9, memory may be short: choose fewer --processes."
     )
     EP069 = (
         "The output in '{path}' is of another annotation, which differs in: {changed}. "

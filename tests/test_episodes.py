@@ -127,6 +127,38 @@ def invoke(*args):
     return CliRunner().invoke(epnet_cli, ["episodes", *map(str, args)])
 
 
+def test_processes_give_what_one_gives(trained, references, tmp_path):
+    trained.to_disk(tmp_path / "source")
+    DocBin(docs=references).to_disk(tmp_path / "corpus.spacy")
+    args = [tmp_path / "source", tmp_path / "corpus.spacy", "--ways", "2"]
+    args += ["--count", "6", "--adapt.max_steps", "3"]
+    counts = []
+    for processes in (1, 2):
+        output = tmp_path / f"{processes}.json"
+        result = invoke(*args, "--processes", processes, "--output", output)
+        assert result.exit_code == 0, result.output
+        assert "6 of them now" in result.output
+        runs = srsly.read_json(output)["runs"]
+        counts.append({number: runs[number]["counts"] for number in sorted(runs)})
+    assert len(counts[0]) == 6
+    assert counts[0] == counts[1]
+    result = invoke(*args, "--processes", 2, "--output", output)
+    assert "of them now" not in result.output
+
+
+def test_a_process_that_ends_is_told_of(nlp, file, tmp_path):
+    nlp.to_disk(tmp_path / "source")
+    code = tmp_path / "code.py"
+    code.write_text(
+        "import multiprocessing, os\n"
+        "if multiprocessing.parent_process() is not None:\n    os._exit(1)\n"
+    )
+    args = [tmp_path / "source", file, "--processes", 2, "--code", code]
+    result = invoke(*args)
+    assert result.exit_code == 1
+    assert "EP062" in result.output
+
+
 def test_it_goes_on_where_it_stopped(nlp, file, tmp_path, monkeypatch):
     nlp.to_disk(tmp_path / "source")
     output = tmp_path / "results.json"

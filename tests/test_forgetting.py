@@ -85,3 +85,17 @@ def test_no_tokenizer_is_made_for_tokens(trained, references, monkeypatch):
         docs.append(Doc(trained.vocab, words=words))
         docs[-1].ents = [Span(docs[-1], e.start, e.end, e.label_) for e in doc.ents]
     assert adapt(trained, docs, max_steps=1).nlp is not trained
+
+
+def test_a_vocabulary_is_copied_once():
+    nlp = spacy.blank("en")
+    twin = make_scratch(nlp)
+    twin.make_doc("vrompled")
+    assert make_scratch(nlp).vocab is twin.vocab
+    nlp.vocab.strings.add("unflibbing")
+    again = make_scratch(nlp)
+    assert again.vocab is not twin.vocab
+    assert "unflibbing" in again.vocab.strings
+    assert "vrompled" not in again.vocab.strings
+    nlp.vocab = spacy.blank("en").vocab
+    assert "unflibbing" not in make_scratch(nlp).vocab.strings

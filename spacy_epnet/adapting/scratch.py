@@ -6,7 +6,8 @@ with it.
 
 from copy import copy
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 from spacy.language import Language
 from spacy.tokenizer import Tokenizer
@@ -21,7 +22,7 @@ def make_scratch(nlp: Language) -> Language:
     RETURNS (Language): One of the same components, with a vocabulary of its own.
     """
     twin = copy(nlp)
-    twin.vocab = copy_vocab(nlp.vocab)
+    twin.vocab = get_copy(nlp)
     twin.tokenizer = LateTokenizer(nlp.tokenizer, twin.vocab)
     return twin
 
@@ -40,6 +41,29 @@ class LateTokenizer:
 
     def __call__(self, text: str) -> Doc:
         return self.tokenizer(text)
+
+
+class Copy(NamedTuple):
+    """A copy of a vocabulary, and what it is a copy of."""
+
+    twin: Vocab
+    original: Vocab
+    size: int  # strings of the original
+
+
+# A source has many words, and is often adapted many times.
+COPIES: WeakKeyDictionary[Language, Copy] = WeakKeyDictionary()
+
+
+def get_copy(nlp: Language) -> Vocab:
+    """Copy the vocabulary of a pipeline, or take the copy of last time. The words of
+    other support sets are in that, too, but nobody saves it.
+    """
+    size = len(nlp.vocab.strings)
+    known = COPIES.get(nlp)
+    if known is None or (known.original, known.size) != (nlp.vocab, size):
+        known = COPIES[nlp] = Copy(copy_vocab(nlp.vocab), nlp.vocab, size)
+    return known.twin
 
 
 def copy_vocab(vocab: Any) -> Vocab:

@@ -1,6 +1,5 @@
 """Annotating on one machine, in processes beside this one."""
 
-import os
 from collections.abc import Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from queue import SimpleQueue
@@ -10,13 +9,6 @@ from .inputs import Shard
 from .worker import Worker
 
 AHEAD = 1  # shards for each process that wait, so that none of them does
-
-
-def count_cores() -> int:
-    """RETURNS (int): The cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def run_local(shards: Iterable[Shard], recipe: Recipe, processes: int) -> Results:

@@ -13,13 +13,14 @@ from tqdm import tqdm
 
 from ..corpora.files import get_hash
 from ..errors import Errors
+from ..processes import count_cores
 from ..sources.catalog import find_pipeline, locate_pipeline
 from ..writing import check_places
 from .annotator import Recipe, Results
 from .cluster import run_on_ray
 from .folder import Folder
 from .inputs import Source, open_source
-from .local import count_cores, run_local
+from .local import run_local
 from .shards import Layout, find_schema
 
 SHARD_SIZE = 1000

@@ -1,21 +1,17 @@
 """Processes that annotate, and what is done if one dies."""
 
-import multiprocessing
-import os
-import signal
 import threading
 from collections.abc import Callable
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from typing import Any
 
 from ..errors import Errors
+from ..processes import belong_to_parent, get_context
 from .annotator import Annotator, Recipe, Result
 from .records import Item
 
 ATTEMPTS = 3
-# What is slow to import, which only the first process of all has to do.
-PRELOADED = [__name__, "torch", "spacy_transformers"]
 
 
 class WorkerDied(Exception):
@@ -28,8 +24,7 @@ class Closed(Exception):
 
 def work(connection: Connection, recipe: Recipe) -> None:
     """Annotate what comes, until nothing comes any more."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # is for those who gave us the work
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    belong_to_parent()
     try:
         annotator = Annotator(recipe)
     except Exception as err:
@@ -46,13 +41,6 @@ def work(connection: Connection, recipe: Recipe) -> None:
         except Exception as err:
             answer = repr(err)
         connection.send(answer)
-
-
-def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-    wait([parent.sentinel])
-    os._exit(1)
 
 
 class Worker:
@@ -168,14 +156,3 @@ class Worker:
             if self._process is not None:
                 self._process.kill()
                 self._process.join()
-
-
-def get_context() -> Any:
-    """How processes are begun: by copying one that has imported all, where that can
-    be, and never one that computes, because its threads wouldn't come along.
-    """
-    if "forkserver" in multiprocessing.get_all_start_methods():
-        context = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload(PRELOADED)
-        return context
-    return multiprocessing.get_context("spawn")

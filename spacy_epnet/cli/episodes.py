@@ -1,15 +1,13 @@
-from collections.abc import Iterable
+from contextlib import closing
 from pathlib import Path
+from time import perf_counter
 from typing import Annotated, Any, Literal
 
 import typer
-from spacy.cli._util import import_code, setup_gpu
 from tqdm import tqdm
 from wasabi import msg
 
-from ..corpora.files import get_hash
-from ..errors import CorpusError
-from ..sources.catalog import load_pipeline, locate_pipeline
+from ..sources.catalog import locate_pipeline
 from ._app import epnet_cli
 from .adapt import read_settings
 from .failures import tell_failures
@@ -73,6 +71,14 @@ def episodes_cli(
     output: ResultsPath = None,
     name: ComponentName = None,
     per_type: PerType = True,
+    processes: Annotated[
+        int,
+        typer.Option(
+            help="Processes that measure side by side, each with the source. One for "
+            "each core is fastest, if there are many episodes",
+            min=1,
+        ),
+    ] = 1,
     code: CodeFile = None,
     use_gpu: GpuId = -1,
 ) -> None:
@@ -83,75 +89,55 @@ def episodes_cli(
 
     Example: spacy epnet episodes source dev_5_1.jsonl --output results.json
 
-    Example: spacy epnet episodes source corpus.spacy --ways 5 --shots 1 --count 500
+    Example: spacy epnet episodes source corpus.spacy --ways 5 --shots 1 --processes 2
     """
     from ..evaluation.benchmark import Profile
-    from ..evaluation.episodes import EpisodeBenchmark, EpisodeResults
+    from ..evaluation.crew import Task, run_in_processes
+    from ..evaluation.episodes import EpisodeResults
 
-    import_code(code)
-    setup_gpu(use_gpu, silent=True)
     with tell_failures("The evaluation stopped", output):
         check_files([output], [locate_pipeline(model), episodes, config, code])
-        benchmark = EpisodeBenchmark(
-            load_pipeline(model),
-            Profile(*read_settings(config, profile, ctx.args)),
-            scoring,
-            name,
-        )
         draw = {
             "ways": ways,
             "shots": shots,
             "query_shots": query_shots or shots,
             "seed": seed,
         }
-        chosen, how = list_episodes(episodes, count, draw)
-        results = EpisodeResults(output, {**benchmark.describe(), "episodes": how})
+        settings = Profile(*read_settings(config, profile, ctx.args))
+        task = Task(
+            model, settings, scoring, name, episodes, count, draw, code, use_gpu
+        )
+        benchmark, known = task.begin()
+        described = {**benchmark.describe(), "episodes": known.description}
+        results = EpisodeResults(output, described)
         if results.runs:
             msg.info(f"Going on after {len(results.runs)} episodes", str(output))
-        measure(benchmark, chosen, results, how["count"])
+        left = [number for number in known.numbers if str(number) not in results.runs]
+        if processes > 1:
+            found = run_in_processes(task, left, processes)
+        else:
+            found = benchmark.run((number, known.get(number)) for number in left)
+        seconds = measure(found, results, len(known.numbers))
     show_results(results.summarize(), per_type=per_type)
+    if left:
+        msg.text(f"{len(left)} of them now, one every {seconds:.2f} s")
     if output is not None:
         msg.good("Wrote the results", str(output))
 
 
-def list_episodes(
-    path: Path, count: int | None, draw: dict[str, int]
-) -> tuple[Iterable[tuple[int, Any]], dict[str, Any]]:
-    """Read episodes, or draw them from a corpus.
-
-    path (Path): The file or the corpus.
-    count (Optional[int]): How many.
-    draw (Dict[str, int]): How they are drawn.
-    RETURNS (Tuple[Iterable[Tuple[int, Episode]], Dict[str, Any]]): The number of each
-        and the episode, and what they depend on.
-    """
-    from ..corpora.episodes import EpisodeSampler, read_episodes, sample_episodes
-    from ..corpora.sampling import Corpus
-
-    if path.suffix != ".spacy":
-        known = list(enumerate(read_episodes(path)))[:count]
-        if not any(doc.ents for _, episode in known for doc in episode.query):
-            reason = "nothing is marked in the query sets, so nothing can be scored"
-            raise CorpusError(path, reason)
-        how = {"file": path.name, "sha256": get_hash(path), "count": len(known)}
-        return known, how
-    corpus = Corpus(path)
-    sampler = EpisodeSampler(corpus.mentions, **draw)
-    count = count or 500
-    how = {"file": path.name, "sha256": corpus.hash, "count": count, **draw}
-    return sample_episodes(corpus, sampler, range(count)), how
-
-
-def measure(benchmark: Any, episodes: Iterable, results: Any, total: int) -> None:
-    """Measure episodes, with a bar that shows the F1 so far."""
-    with tqdm(
-        total=total, initial=len(results.runs), unit="episode", disable=None
-    ) as bar:
-        for number, result in benchmark.run(episodes, results.runs):
+def measure(found: Any, results: Any, total: int) -> float:
+    """Measure episodes, with a bar that shows the F1 so far, and take the time."""
+    begin, n_known = perf_counter(), len(results.runs)
+    with (
+        closing(found),
+        tqdm(total=total, initial=n_known, unit="episode", disable=None) as bar,
+    ):
+        for number, result in found:
             results.keep(number, result)
             summary = results.summarize()
             bar.set_postfix(f1=f"{summary['f']:.2f}")
             bar.update()
+    return (perf_counter() - begin) / max(1, len(results.runs) - n_known)
 
 
 def show_results(summary: dict[str, Any], *, per_type: bool) -> None:

@@ -2,15 +2,16 @@
 
 import random
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
 from ..errors import CorpusError, Errors
 from .docs import drop_overlapping, make_doc
+from .files import get_hash
 from .readers import read_json
 from .readers.json_lines import PARTS
 from .reading import Document, Reading, TokenDocument
@@ -18,6 +19,7 @@ from .sampling import Corpus
 
 # How often types are chosen anew if there aren't enough sentences of them.
 MAX_TRIES = 200
+DRAWN = 500  # how many are drawn if it isn't said
 
 
 class Episode(NamedTuple):
@@ -158,17 +160,42 @@ class EpisodeSampler:
         return taken, [label for label in types if found[label] < shots]
 
 
-def sample_episodes(
-    corpus: Corpus, sampler: EpisodeSampler, numbers: Iterable[int]
-) -> Iterator[tuple[int, Episode]]:
-    """Draw episodes from a corpus.
+class EpisodeSet(NamedTuple):
+    """Episodes of a file, or that are drawn from a corpus.
 
-    corpus (Corpus): The corpus.
-    sampler (EpisodeSampler): How they are drawn.
-    numbers (Iterable[int]): Which ones.
-    YIELDS (Tuple[int, Episode]): The number of each, and the episode.
+    numbers (range): The numbers that they have.
+    get (Callable[[int], Episode]): The episode of a number.
+    description (Dict[str, Any]): What they depend on.
     """
-    for number in numbers:
+
+    numbers: range
+    get: Callable[[int], Episode]
+    description: dict[str, Any]
+
+
+def open_episodes(path: Path, count: int | None, draw: dict[str, int]) -> EpisodeSet:
+    """Read episodes, or draw them from a corpus.
+
+    path (Path): The file, or a .spacy corpus.
+    count (Optional[int]): How many: of a file all by default, 500 if they are drawn.
+    draw (Dict[str, int]): How they are drawn, see `EpisodeSampler`.
+    RETURNS (EpisodeSet): The episodes.
+    """
+    if path.suffix != ".spacy":
+        known = read_episodes(path)[:count]
+        if not any(doc.ents for episode in known for doc in episode.query):
+            reason = "nothing is marked in the query sets, so nothing can be scored"
+            raise CorpusError(path, reason)
+        how = {"file": path.name, "sha256": get_hash(path), "count": len(known)}
+        return EpisodeSet(range(len(known)), known.__getitem__, how)
+    corpus = Corpus(path)
+    sampler = EpisodeSampler(corpus.mentions, **draw)
+    count = count or DRAWN
+
+    def get(number: int) -> Episode:
         _, support, query = sampler.draw(number)
         docs = corpus.docs
-        yield number, Episode([docs[i] for i in support], [docs[i] for i in query])
+        return Episode([docs[i] for i in support], [docs[i] for i in query])
+
+    how = {"file": path.name, "sha256": corpus.hash, "count": count, **draw}
+    return EpisodeSet(range(count), get, how)

@@ -2,7 +2,7 @@
 its query set. Counts are pooled over all episodes."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -61,17 +61,15 @@ class EpisodeBenchmark:
         }
 
     def run(
-        self, episodes: Iterable[tuple[int, Episode]], done: Collection[str] = ()
+        self, episodes: Iterable[tuple[int, Episode]]
     ) -> Iterator[tuple[str, dict[str, Any]]]:
         """Measure episodes.
 
         episodes (Iterable[Tuple[int, Episode]]): The number of each, and the episode.
-        done (Collection[str]): Numbers of those that are measured already.
         YIELDS (Tuple[str, Dict[str, Any]]): The number of an episode and its result.
         """
         for number, episode in episodes:
-            if str(number) not in done:
-                yield str(number), self.measure(episode)
+            yield str(number), self.measure(episode)
 
     def measure(self, episode: Episode) -> dict[str, Any]:
         """Adapt to an episode and score. The source stays as it is.

@@ -1,0 +1,44 @@
+"""Processes beside this one, and the cores that they share."""
+
+import multiprocessing
+import os
+import signal
+import threading
+from multiprocessing.connection import wait
+from typing import Any
+
+# What is slow to import, which only the first process of all has to do.
+PRELOADED = ["spacy_epnet.adapting", "torch", "spacy_transformers"]
+
+
+def count_cores() -> int:
+    """RETURNS (int): The cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def get_context() -> Any:
+    """How processes are begun: by copying one that has imported all, where that can
+    be, and never one that computes, because its threads wouldn't come along.
+    """
+    if "forkserver" in multiprocessing.get_all_start_methods():
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload(PRELOADED)
+        return context
+    return multiprocessing.get_context("spawn")
+
+
+def belong_to_parent() -> None:
+    """Let this process end when the one that gave it its work does, however that ends,
+    and leave it to that one to be interrupted.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    wait([parent.sentinel])
+    os._exit(1)
