@@ -5,8 +5,9 @@ what one costs is many small steps, of which cores can't share out a single one 
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from spacy.cli._util import import_code, setup_gpu
 
@@ -18,7 +19,8 @@ from .benchmark import Profile
 from .episodes import EpisodeBenchmark, Scoring
 
 
-class Task(NamedTuple):
+@dataclass(frozen=True)
+class Task:
     """What is to be measured, in words that another process understands.
 
     model (str): The source pipeline.
