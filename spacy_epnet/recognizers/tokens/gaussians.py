@@ -19,8 +19,8 @@ from .model import build_token_memory_model
 
 MEAN, VARIANCE = ("mean_W", "mean_b"), ("variance_W", "variance_b")
 LEAST_VARIANCE = 1e-6
-# If Gaussians begin far apart, only the nearest counts in the loss. Chosen on types that
-# were held out from a source. That of PyTorch's layers is 0.58.
+# If Gaussians begin far apart, only the nearest counts in the loss. Chosen on types
+# that were held out from a source. That of PyTorch's layers is 0.58.
 INITIAL_SCALE = 0.3
 
 Distance: TypeAlias = Literal["divergence", "means"]
