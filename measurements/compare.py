@@ -28,11 +28,9 @@ from spacy_epnet.evaluation.comparison import read_comparison
 from spacy_epnet.writing import write_whole
 
 from .benchmarking import choose_rows, get_results_path, run_together
-from .comparison_tables import make_page
+from .comparison_tables import SHOTS, make_page
 from .sources import list_splits
 from .systems import SYSTEMS, TRAINED_LAYERS, System, train
-
-SHOTS = [1, 5]
 
 
 def main(

@@ -6,7 +6,7 @@ from spacy_epnet.evaluation.results import to_markdown
 from .systems import ABLATION, INSTEAD, PUBLISHED, System
 
 WNUT, INTER = "paper: WNUT-17", "paper: INTER"
-SHOTS = (1, 5)
+SHOTS = [1, 5]
 # F1 in the paper's tables 1, 2 and 3, with BERT-base, by group and shots. WNUT-17 with
 # OntoNotes as source, and Few-NERD INTER with its official train split.
 PAPER_COLUMNS: dict[tuple[str, int], list[str]] = {

@@ -53,6 +53,7 @@ def run_on_ray(
     try:
         results = make_dataset(source, done, recipe, processes)
         for row in results.iter_rows():
+            # Of our own actors, whom Ray lets run code anyway.
             number, size, result = pickle.loads(row["result"])
             if isinstance(result, ValueError):
                 raise result
