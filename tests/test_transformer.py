@@ -149,6 +149,16 @@ def test_loaded_encoders_need_no_folder_to_be_initialized_again(trained, monkeyp
     assert model.get_dim("nO") == 32
 
 
+def test_small_numbers_of_the_config_survive_saving(tiny_encoder, docs):
+    saved = make_model(tiny_encoder)
+    saved.initialize(X=docs)
+    assert saved.transformer.config.layer_norm_eps == 1e-12
+    loaded = make_model(tiny_encoder).from_bytes(saved.to_bytes()).transformer
+    assert loaded.config.layer_norm_eps == 1e-12
+    norms = [m for m in loaded.modules() if isinstance(m, torch.nn.LayerNorm)]
+    assert {norm.eps for norm in norms} == {1e-12}
+
+
 @pytest.mark.parametrize("path", ["./nowhere", "a/b/c", "/nowhere", "~/nowhere"])
 def test_paths_without_an_encoder_are_told(path, docs):
     with pytest.raises(ValueError, match=r"\[EP010\].*--paths\.encoder"):

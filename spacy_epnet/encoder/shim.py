@@ -101,8 +101,10 @@ class PrecisionShim(SteadyShim, HFShim):
             return _to_float(twin.eval()(*inputs.args, **inputs.kwargs))
 
     def from_bytes(self, bytes_data: bytes) -> "PrecisionShim":
-        check_tokenizer(srsly.msgpack_loads(bytes_data)["tokenizer"])
+        message = srsly.msgpack_loads(bytes_data)
+        check_tokenizer(message["tokenizer"])
         super().from_bytes(bytes_data)
+        restore_numbers(self._model, message["config"])
         if self._hfmodel.tokenizer is not None:
             # The first call changes settings, which other threads would stumble over.
             huggingface_tokenize(self._hfmodel.tokenizer, [""])
@@ -118,6 +120,21 @@ class PrecisionShim(SteadyShim, HFShim):
             twin = make_twin(self._model, self.inference, self.device)
             self._twin = known = (self._model, weights, twin)
         return known[-1]
+
+
+def restore_numbers(network: Any, config: dict[str, Any]) -> None:
+    """Give a network that was read the small numbers of its config again. The base
+    class reads them through JSON of ten digits, which makes 0 of 1e-12.
+
+    network (Optional[nn.Module]): The network, if there is one.
+    config (Dict[str, Any]): Its config, as it was saved.
+    """
+    if network is None or "layer_norm_eps" not in config:
+        return
+    network.config.layer_norm_eps = config["layer_norm_eps"]
+    for module in network.modules():
+        if isinstance(module, nn.LayerNorm):
+            module.eps = config["layer_norm_eps"]
 
 
 def make_twin(network: nn.Module, inference: Inference, device: torch.device) -> Any:
