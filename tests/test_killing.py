@@ -36,6 +36,7 @@ from spacy_epnet.writing import PREFIX, settle_left_overs
 
 from .conftest import _bare, train
 from .faults import Faults, run_in_child, start, wait
+from .test_training import get_weights
 
 pytestmark = [
     pytest.mark.kill,
@@ -251,7 +252,23 @@ def strip(data):
 
 
 def get_state(command):
-    return {output: get_signature(Path(output)) for output in command.outputs}
+    sign = get_weights_signature if command.in_stages else get_signature
+    return {output: sign(Path(output)) for output in command.outputs}
+
+
+def get_weights_signature(path):
+    """What a pipeline has learned. To load it checks the hashes of its files, too."""
+    if not path.exists():
+        return None
+
+    def write():
+        digest = hashlib.sha256()
+        for data in get_weights(spacy.load(path)):
+            digest.update(data)
+        Path("weights.txt").write_text(digest.hexdigest())
+
+    assert run_in_child(write) == 0
+    return Path("weights.txt").read_text()
 
 
 def strike(function, number, kind, usual, rng):
@@ -349,8 +366,6 @@ def test_outputs_are_old_or_new_and_nothing_is_left_over(name):
             if command.goes_on and content is None:
                 continue
             if command.in_stages:
-                # Which checks the hashes of what is in it.
-                assert run_in_child(lambda path=output: spacy.load(path)) == 0
                 continue
             known = [state[output] for state in states.values()]
             assert content in known or (output in RESULTS and command.goes_on)
