@@ -33,6 +33,7 @@ def adapt(
     in_place: bool = False,
     name: str | None = None,
     profile: str = "default",
+    check: bool = True,
     on_step: OnStep = lambda step, loss: None,
     **changes: Any,
 ) -> AdaptReport:
@@ -48,6 +49,8 @@ def adapt(
         trains it.
     name (Optional[str]): The component, if the pipeline has several recognisers.
     profile (str): The settings to begin with, one of the recogniser's profiles.
+    check (bool): Whether to look for types whose examples it misses even so, which
+        takes a little time.
     on_step (Callable[[int, float], object]): Told of each step and its loss.
     **changes: Settings that differ from the profile's, such as lr=1e-3. A registered
         function is given as in a config, such as {"@misc": "my_assignment.v1"}.
@@ -114,7 +117,7 @@ def adapt(
             pipe.remember(support.docs, support.golds)
         # How well the source did says nothing about the new types.
         twin.meta["performance"] = {}
-        confusions = find_confusions(pipe, support, tokens, new)
+        confusions = find_confusions(pipe, support, tokens, new) if check else []
         clock.lap("check")
     if in_place:
         take_over(nlp, twin, name)

@@ -115,7 +115,7 @@ def assign_prototypes(
     known (Dict[str, int]): The rows of all types that the source has been trained on.
     families (Dict[str, str]): The corpora of types that are called after one.
     name_vectors (Dict[Tuple[str, ...], Floats2d]): Names that this encoder has encoded
-        before. Those of source types are added.
+        before. Those that are new are added.
     RETURNS (Dict[str, Assignment]): What each type begins with. A type that the
         recogniser has been trained on begins with the prototype that it had then.
     """
@@ -171,15 +171,17 @@ def compare_names(
     labels (List[str]): Names.
     others (Tuple[str, ...]): Names of the source's types, which are many and the same
         every time.
-    known (Dict[Tuple[str, ...], Floats2d]): Others that are encoded already.
+    known (Dict[Tuple[str, ...], Floats2d]): Names that are encoded already.
     ops (Ops): Where the arrays are made.
     """
-    if others not in known:
-        known[others] = encode_names(lesson, others, ops=ops)
-    vectors = known[others]
+    # Each by itself, so that it doesn't matter which have been encoded before.
+    singles = [(label,) for label in labels]
+    for names in (others, *singles):
+        if names not in known:
+            known[names] = encode_names(lesson, names, ops=ops)
+    vectors, own = known[others], numpy.concatenate([known[name] for name in singles])
     # All names have much in common. What sets them apart is what counts.
     common = vectors.mean(axis=0)
-    own = encode_names(lesson, labels, ops=ops)
     return get_cosines(own - common, vectors - common)
 
 

@@ -40,7 +40,7 @@ class EPNetRecognizer(PrototypeRecognizer):
 
     def __init__(self, *args: Any, **settings: Any):
         super().__init__(*args, **settings)
-        # Of the source's types. Copies share them, as they share the encoder.
+        # Of types, by their names. Copies share them, as they share the encoder.
         self.name_vectors: dict[tuple[str, ...], Floats2d] = {}
 
     @property
