@@ -86,8 +86,8 @@ class FineTuning(Benchmark):
     """
 
     rival: Rival = "ner"
-    steps: int = 200
-    learn_rate: float = 5e-5
+    steps: int = 100
+    learn_rate: float = 2e-4
 
     def describe(self) -> dict[str, Any]:
         """RETURNS (Dict[str, Any]): All that the results depend on."""

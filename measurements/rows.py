@@ -53,8 +53,8 @@ def vary_dependency(default: float) -> dict[str, dict[str, Any]]:
 
 RIVAL: dict[str, dict[str, Any]] = {
     DEFAULT: {},
-    **{f"{n} steps": {"steps": n} for n in (50, 100, 400)},
-    **{f"lr {rate}": {"learn_rate": rate} for rate in (0.0001, 0.0002)},
+    **{f"{n} steps": {"steps": n} for n in (50, 200)},
+    **{f"lr {rate}": {"learn_rate": rate} for rate in (0.00005, 0.0005)},
 }
 
 ROWS: dict[str, dict[str, dict[str, Any]]] = {

@@ -9,6 +9,7 @@ from spacy_transformers.span_getters import configure_strided_spans
 from thinc.api import SGD
 from transformers.file_utils import ModelOutput
 
+from spacy_epnet.encoder import chunks
 from spacy_epnet.encoder.chunks import get_lengths, put, split_by_length
 from spacy_epnet.encoder.transformer import build_transformer_model
 
@@ -28,6 +29,12 @@ def make_model(encoder, max_pieces, **config):
         str(encoder), spans, {}, config, mixed_precision=False, max_pieces=max_pieces
     )
     return model.initialize()
+
+
+@pytest.fixture(autouse=True)
+def _any_padding(monkeypatch):
+    """Let the limit of pieces alone decide what is a part."""
+    monkeypatch.setattr(chunks, "MAX_PADDING", 10**6)
 
 
 @pytest.mark.parametrize("max_pieces", [1, 40, 100])
@@ -117,7 +124,7 @@ def test_outputs_that_are_no_rows_of_texts_are_left_out():
 
 def test_groups_keep_to_the_limit_and_have_everyone():
     lengths = numpy.asarray([5, 1, 9, 30, 2, 2, 8])
-    groups = split_by_length(lengths, 18)
+    groups = split_by_length(lengths, 18, 18)
     assert sorted(i for group in groups for i in group.tolist()) == list(range(7))
     assert [lengths[group].tolist() for group in groups] == [
         [30],
@@ -125,6 +132,12 @@ def test_groups_keep_to_the_limit_and_have_everyone():
         [5, 2, 2],
         [1],
     ]
+
+
+def test_groups_are_padded_little():
+    lengths = numpy.asarray([20, 18, 17, 16, 16, 3, 2, 20])
+    groups = [lengths[group].tolist() for group in split_by_length(lengths, 1000, 5)]
+    assert groups == [[20, 20, 18, 17], [16, 16], [3, 2]]
 
 
 def test_lengths_count_to_the_last_piece_that_is_no_padding():

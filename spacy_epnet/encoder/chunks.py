@@ -17,6 +17,10 @@ from thinc.layers.pytorchwrapper import forward as run_whole
 from thinc.util import is_torch_array
 from transformers.file_utils import ModelOutput
 
+# Word pieces of padding in a part. On a CPU, to run more than these takes longer than to
+# begin another part. Others run them beside the rest.
+MAX_PADDING = 32
+
 
 def use_chunks(layer: Model, max_pieces: int) -> None:
     """Let the layer around a transformer run it in parts.
@@ -33,10 +37,11 @@ def forward(
     model: Model, pieces: WordpieceBatch, is_train: bool, *, max_pieces: int
 ) -> tuple[ModelOutput, Callable[[ModelOutput], Any]]:
     lengths = get_lengths(pieces.attention_mask)
-    chunks = split_by_length(lengths, max_pieces)
+    shim: Any = model.shims[0]
+    max_padding = MAX_PADDING if shim.device.type == "cpu" else max_pieces
+    chunks = split_by_length(lengths, max_pieces, max_padding)
     if len(chunks) < 2:
         return run_whole(model, pieces, is_train)
-    shim: Any = model.shims[0]
     joined: dict[str, Any] = {}
     for rows in chunks:
         chunk = take(pieces, rows, int(lengths[rows].max()))
@@ -64,20 +69,24 @@ def get_lengths(mask: Any) -> Any:
     return mask.shape[1] - numpy.argmax(mask[:, ::-1] != 0, axis=1)
 
 
-def split_by_length(lengths: Any, max_pieces: int) -> list[Any]:
+def split_by_length(lengths: Any, max_pieces: int, max_padding: int) -> list[Any]:
     """Part texts into groups of similar length.
 
     lengths (numpy.ndarray): The word pieces of each text.
     max_pieces (int): Word pieces in a group, each text padded to the longest.
+    max_padding (int): How many of them may be padding.
     RETURNS (List[numpy.ndarray]): The places of the texts in each group.
     """
     groups: list[list[int]] = []
+    longest = padding = 0
     for i in numpy.argsort(-lengths, kind="stable").tolist():
-        # The first of a group is its longest.
-        if groups and (len(groups[-1]) + 1) * lengths[groups[-1][0]] <= max_pieces:
-            groups[-1].append(i)
-        else:
-            groups.append([i])
+        length = int(lengths[i])
+        padding += longest - length
+        n_pieces = (len(groups[-1]) + 1) * longest if groups else 0
+        if not groups or n_pieces > max_pieces or padding > max_padding:
+            groups.append([])
+            longest, padding = length, 0
+        groups[-1].append(i)
     return [numpy.asarray(group) for group in groups]
 
 
