@@ -17,8 +17,8 @@ from thinc.layers.pytorchwrapper import forward as run_whole
 from thinc.util import is_torch_array
 from transformers.file_utils import ModelOutput
 
-# Word pieces of padding in a part. On a CPU, to run more than these takes longer than to
-# begin another part. Others run them beside the rest.
+# Word pieces of padding in a part. On a CPU, to run more than these takes longer than
+# to begin another part. Others run them beside the rest.
 MAX_PADDING = 32
 
 
