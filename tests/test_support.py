@@ -167,6 +167,9 @@ def test_types_that_cannot_be_told_apart_are_reported(trained):
     (problem,) = report.problems
     assert problem.where == "A"
     assert "taken for B" in problem.what
+    again = adapt(trained, support, check=False, max_steps=30, lr=0.01)
+    assert again.problems == []
+    assert again.learning.details == report.learning.details
 
 
 def test_docs_that_are_only_space_or_empty(trained):
