@@ -167,7 +167,8 @@ def make_rival(source: Language, rival: Rival) -> Language:
     """
     nlp = spacy.blank(source.lang)
     nlp.batch_size = source.batch_size
-    config = dict(source.get_pipe_config("transformer"))
+    # Its settings may refer to others of the source.
+    config = dict(source.config.interpolate()["components"]["transformer"])
     nlp.add_pipe(config.pop("factory"), "transformer", config=config)
     transformer: Any = nlp.get_pipe("transformer")
     trained: Any = source.get_pipe("transformer")

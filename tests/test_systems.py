@@ -30,6 +30,8 @@ from spacy_epnet.evaluation.benchmark import Profile, make_targets
 from .conftest import SMALL_TOK2VEC
 from .conftest import train as train_briefly
 
+TRANSFORMER_NAME = "components.transformer.model.name"
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory, tiny_encoder, references):
@@ -200,7 +202,8 @@ def test_nnshot_is_made_of_structshot(folder, references):
 
 @pytest.mark.parametrize("rival", ["ner", "spancat_singlelabel"])
 def test_recognisers_of_spacy_are_fine_tuned(folder, rival):
-    nlp = spacy.load(folder / "made" / "epnet" / "model-best")
+    settings = {"paths.encoder": "any", TRANSFORMER_NAME: "${paths.encoder}"}
+    nlp = spacy.load(folder / "made" / "epnet" / "model-best", config=settings)
     before = nlp.to_bytes(exclude=["vocab"])
     path = folder / "one" / "dev.spacy"
     benchmark = FineTuning(
