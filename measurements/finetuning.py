@@ -2,7 +2,7 @@
 
 They begin with the encoder of a source pipeline, see how words are written like EP-Net
 does, and are trained as spaCy's quickstart has it. That is made for 20,000 steps: here
-the learning rate rises and falls within those that there are.
+the learning rate is higher, and rises and falls within those that there are.
 """
 
 from collections.abc import Callable
