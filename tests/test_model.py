@@ -6,6 +6,7 @@ from spacy.tokens import Doc
 from thinc.api import Adam, Model, NumpyOps
 
 from spacy_epnet.recognizers.candidates import get_candidates
+from spacy_epnet.recognizers.epnet.head import measure_spans, project_spans
 from spacy_epnet.recognizers.epnet.losses import get_dispersion_loss, get_span_loss
 from spacy_epnet.recognizers.epnet.model import COSINE_RADIUS, build_epnet_model
 from spacy_epnet.recognizers.epnet.network import pool_spans, square_distances
@@ -73,11 +74,26 @@ def test_distances_are_squared_and_euclidean():
     torch.testing.assert_close(square_distances(points, centres), expected)
 
 
+@pytest.mark.parametrize(
+    "settings", [{}, {"similarity": "cosine"}, {"depth": 1}, {"depth": 2}]
+)
+def test_folding_tells_the_distances_but_for_the_norms_of_spans(settings):
+    model, (docs, spans, rows) = make_model(**settings)
+    head = model.get_ref("head")
+    tokens = model.get_ref("flat_tokens").predict(docs)
+    found, _ = model.predict((docs, spans, rows))
+    (distances,) = measure_spans(head, tokens, spans, [rows])
+    points = project_spans(head, tokens, spans)
+    norms = (points**2).sum(axis=1, keepdims=True)
+    numpy.testing.assert_allclose(found + norms, distances, rtol=1e-4, atol=1e-5)
+
+
 def test_cosine_ignores_length():
     model, inputs = make_model(similarity="cosine")
     distances, _ = model.predict(inputs)
-    assert distances.min() >= 0
-    assert distances.max() <= 4 * COSINE_RADIUS**2 + 1e-4
+    # The squared norm of a projected span is left out.
+    assert distances.min() >= -(COSINE_RADIUS**2) - 1e-4
+    assert distances.max() <= 3 * COSINE_RADIUS**2 + 1e-4
     network = get_network(model)
     with torch.no_grad():
         network.prototypes *= 10

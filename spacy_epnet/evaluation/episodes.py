@@ -12,6 +12,7 @@ from spacy.scorer import PRFScore
 from spacy.tokens import Doc
 
 from ..adapting import adapt
+from ..adapting.scratch import make_scratch
 from ..adapting.support import make_bare_example
 from ..corpora.episodes import Episode
 from ..corpora.tags import OUTSIDE, read_tags
@@ -81,7 +82,9 @@ class EpisodeBenchmark:
         begin = perf_counter()
         base, changes = self.profile
         result: dict[str, Any] = {"types": episode.types}
-        query = [make_bare_example(self.nlp, doc) for doc in episode.query]
+        # The source's vocabulary stays as it is, too, so that it is copied only once.
+        scratch = make_scratch(self.nlp)
+        query = [make_bare_example(scratch, doc) for doc in episode.query]
         try:
             report = adapt(
                 self.nlp,

@@ -61,16 +61,44 @@ class SpanPrototypeNetwork(nn.Module):
     def forward(
         self, tokens: Tensor, starts: Tensor, widths: Tensor, rows: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """Measure how far each span is from each prototype in use.
+        """Tell which prototypes in use each span is nearer to, and by how much.
 
         tokens (Tensor): (T, d2) The batch's token vectors.
         starts (Tensor): (M,) First token of each span.
         widths (Tensor): (M,) Tokens of each span.
         rows (Tensor): (R,) The prototypes in use.
-        RETURNS (Tuple[Tensor, Tensor]): (M, R) Squared distances, and (P, d1) all
+        RETURNS (Tuple[Tensor, Tensor]): (M, R) Squared distances less the squared norm
+            of the projected span, on which no probability depends, and (P, d1) all
             prototypes, so that a loss can be put on both.
         """
-        return self.measure(self.project(self.embed(tokens, starts, widths)), rows)
+        spans = self.embed(tokens, starts, widths)
+        return F.linear(self.approach(spans), *self.fold(rows)), self.prototypes
+
+    @property
+    def folds(self) -> bool:
+        """Whether the last layer folds into the prototypes, of which few are in use.
+        It isn't applied to spans then, which are many.
+        """
+        return len(self.projection) > 1 and self.radius is None
+
+    def approach(self, spans: Tensor) -> Tensor:
+        """Take embedded spans to where `fold` begins."""
+        if not self.folds:
+            return self.project(spans)
+        for layer in self.projection[1:-1]:
+            spans = layer(self.activate(spans))
+        return self.activate(spans)
+
+    def fold(self, rows: Tensor) -> tuple[Tensor, Tensor]:
+        """The weight and the bias of a layer from there to the distances to prototypes,
+        less the squared norm of the projected span.
+        """
+        prototypes = self.get_prototypes()[rows]
+        weight, bias = -2 * prototypes, (prototypes * prototypes).sum(dim=1)
+        if not self.folds:
+            return weight, bias
+        last = self.projection[-1]
+        return weight @ last.weight, bias + weight @ last.bias
 
     def measure(self, projected: Tensor, rows: Tensor) -> tuple[Tensor, Tensor]:
         """Measure how far projected spans are from each prototype in use."""
@@ -104,8 +132,12 @@ class SpanPrototypeNetwork(nn.Module):
     def project(self, spans: Tensor) -> Tensor:
         """Map embedded spans to the space of the prototypes."""
         for layer in self.projection[1:]:
-            spans = layer(F.dropout(F.relu(spans), self.dropout, self.training))
+            spans = layer(self.activate(spans))
         return self.place(spans)
+
+    def activate(self, spans: Tensor) -> Tensor:
+        """What is between two layers."""
+        return F.dropout(F.relu(spans), self.dropout, self.training)
 
 
 def map_places(layer: nn.Module, tokens: Tensor, places: Tensor) -> Tensor:

@@ -24,7 +24,6 @@ from torch.nn import functional as F
 from ...encoder.precision import get_fastest_dtype
 from ...types import Ints1d, Spans, TokenVectors
 from .network import SpanPrototypeNetwork
-from .prototypes import NONE_ROW
 from .types import Rows
 
 # Spans that rounding is measured on, and how much more is allowed for.
@@ -59,9 +58,9 @@ class Sieve:
         self.rows_in_use = [
             xp2torch(rows, device=self.device).long() for rows in rows_in_use
         ]
-        *hidden, last = self.network.projection
-        self.folds = bool(hidden) and self.network.radius is None
-        first, *others = hidden if self.folds else self.network.projection
+        self.folds = self.network.folds
+        layers = [*self.network.projection]
+        first, *others = layers[:-1] if self.folds else layers
         with torch.inference_mode():
             embeddings = self.network.width_embeddings.weight
             n_tokens = first.in_features - embeddings.shape[1]
@@ -73,22 +72,15 @@ class Sieve:
                 (layer.weight.to(self.dtype), layer.bias.to(self.dtype))
                 for layer in others
             ]
-            self.contrasts = [
-                self._get_contrast(rows[1:], last) for rows in self.rows_in_use
-            ]
+            self.contrasts = [self._get_contrast(rows) for rows in self.rows_in_use]
         # The largest error of each generation so far, and how many spans it is from.
         self.rounding = [0.0] * len(rows_in_use)
         self.n_measured = 0
 
-    def _get_contrast(self, types: Tensor, last: torch.nn.Linear) -> tuple:
+    def _get_contrast(self, rows: Tensor) -> list[Tensor]:
         """The layer that tells by how much types are nearer than None."""
-        prototypes = self.network.get_prototypes()
-        none, chosen = prototypes[NONE_ROW], prototypes[types]
-        weight = 2 * (chosen - none)
-        bias = none @ none - (chosen * chosen).sum(dim=1)
-        if self.folds:
-            weight, bias = weight @ last.weight, bias + weight @ last.bias
-        return weight.to(self.dtype), bias.to(self.dtype)
+        weight, bias = self.network.fold(rows)
+        return [(part[:1] - part[1:]).to(self.dtype) for part in (weight, bias)]
 
     def sift(self, tokens: TokenVectors, starts: list[Ints1d]) -> list[Spans]:
         """Find the spans that can be entities.
