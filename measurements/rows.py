@@ -92,5 +92,11 @@ ROWS: dict[str, dict[str, dict[str, Any]]] = {
         "delta 0.5": {COMPONENT: {"delta": 0.5}},
     },
     "ner": RIVAL,
-    "spancat_singlelabel": RIVAL,
+    "spancat_singlelabel": {
+        **RIVAL,
+        **{
+            f"negative weight {weight}": {"changes": {"negative_weight": weight}}
+            for weight in (0.005, 0.02, 0.05, 0.1, 1.0)
+        },
+    },
 }
