@@ -1,6 +1,7 @@
 """EP-Net in PyTorch: from token vectors and spans to distances."""
 
 from itertools import pairwise
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -97,7 +98,7 @@ class SpanPrototypeNetwork(nn.Module):
         weight, bias = -2 * prototypes, (prototypes * prototypes).sum(dim=1)
         if not self.folds:
             return weight, bias
-        last = self.projection[-1]
+        last: Any = self.projection[-1]
         return weight @ last.weight, bias + weight @ last.bias
 
     def measure(self, projected: Tensor, rows: Tensor) -> tuple[Tensor, Tensor]:
