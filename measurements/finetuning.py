@@ -41,8 +41,7 @@ OPTIMIZER = {
 }
 BATCHER = {
     "@batchers": "spacy.batch_by_padded.v1",
-    "discard_oversize": True,
-    "size": 2000,
+    "discard_oversize": False,
     "buffer": 256,
 }
 DROPOUT = 0.1
@@ -83,12 +82,14 @@ class FineTuning(Benchmark):
     nlp (Language): The pipeline whose encoder is fine-tuned.
     rival (str): The recogniser.
     steps (int): How often it is updated.
+    batch_size (int): Words of a step, with padding.
     learn_rate (float): The highest learning rate.
     changes (Mapping[str, Any]): Settings of the recogniser that differ.
     """
 
     rival: Rival = "ner"
-    steps: int = 100
+    steps: int = 300
+    batch_size: int = 500
     learn_rate: float = 2e-4
     changes: Mapping[str, Any] = field(default_factory=dict)
 
@@ -99,11 +100,14 @@ class FineTuning(Benchmark):
             **make_config(self.rival, self.changes),
             "steps": self.steps,
             "optimizer": make_optimizer(self.steps, self.learn_rate),
-            "batcher": BATCHER,
+            "batcher": self._make_batcher(),
             "dropout": DROPOUT,
         }
         profiles = dict.fromkeys(self.profiles, settings)
         return {**described, "recognizer": self.rival, "profiles": profiles}
+
+    def _make_batcher(self) -> dict[str, Any]:
+        return {**BATCHER, "size": self.batch_size}
 
     def adapt(self, support: list[Doc], profile: str) -> Adapted:
         """Fine-tune the recogniser with its encoder. See the base."""
@@ -112,7 +116,9 @@ class FineTuning(Benchmark):
         nlp = make_rival(self.nlp, self.rival, self.changes)
         examples = [mark_spans(make_bare_example(nlp, doc)) for doc in support]
         optimizer_config = make_optimizer(self.steps, self.learn_rate)
-        training = registry.resolve({"optimizer": optimizer_config, "batcher": BATCHER})
+        training = registry.resolve(
+            {"optimizer": optimizer_config, "batcher": self._make_batcher()}
+        )
         optimizer = nlp.initialize(lambda: examples, sgd=training["optimizer"])
         n_steps, loss = 0, 0.0
         while n_steps < self.steps:

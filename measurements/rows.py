@@ -53,7 +53,10 @@ def vary_dependency(default: float) -> dict[str, dict[str, Any]]:
 
 RIVAL: dict[str, dict[str, Any]] = {
     DEFAULT: {},
-    **{f"{n} steps": {"steps": n} for n in (50, 200)},
+    **{
+        f"{steps} steps of {size} words": {"steps": steps, "batch_size": size}
+        for steps, size in ((100, 2000), (300, 500), (600, 250), (600, 500))
+    },
     **{f"lr {rate}": {"learn_rate": rate} for rate in (0.00005, 0.0005)},
 }
 

@@ -112,13 +112,27 @@ def test_nothing_leaks_from_one_episode_to_the_next(nlp, file):
     assert nlp.to_bytes(exclude=["vocab"]) == before
 
 
-def test_what_cannot_be_learned_is_missed(nlp, tmp_path):
+def test_a_type_that_cannot_be_predicted_is_missed_and_the_others_are_not(
+    nlp, tmp_path
+):
     path = tmp_path / "episodes.jsonl"
-    episode = {"support": [["New/x", "York/x"]], "query": [["New/x", "York/x", "!"]]}
+    episode = {
+        "support": [["New/x", "York/x"], ["Ada/y"]],
+        "query": [["New/x", "York/x", "!"], ["Ada/y", "left"]],
+    }
+    srsly.write_jsonl(path, [write_episode(episode)])
+    results = measure(nlp, enumerate(read_episodes(path)))
+    assert pool(results) == {"x": (0, 0, 1), "y": (1, 0, 0)}
+    assert results.summarize()["failed"] == 0
+
+
+def test_all_is_missed_where_nothing_can_be_learned(nlp, tmp_path):
+    path = tmp_path / "episodes.jsonl"
+    episode = {"support": [["Ada/x"], ["Ada"]], "query": [["Ada/x", "left"]]}
     srsly.write_jsonl(path, [write_episode(episode)])
     results = measure(nlp, enumerate(read_episodes(path)))
     (run,) = results.runs.values()
-    assert "longer than one word" in run["failed"]
+    assert "is there more than once" in run["failed"]
     assert run["counts"] == {"x": [0, 0, 1]}
     assert results.summarize()["failed"] == 1
 

@@ -189,6 +189,25 @@ def test_entities_that_end_in_whitespace():
     assert "whitespace" in problem.what
 
 
+def test_what_cannot_be_predicted_is_no_reason_to_give_up_when_measuring(trained):
+    words = ["Long"] * 20
+    long = Doc(NLP.vocab, words=[*words, "."], ents=["B-A", *["I-A"] * 19, "O"])
+    support = [long, ("Ada left .", [(0, 3, "B")])]
+    with pytest.raises(SupportError, match="longer than max_width"):
+        adapt(trained, support, max_steps=2)
+    report = adapt(trained, support, check=False, max_steps=30, lr=0.01)
+    (problem,) = report.problems
+    assert problem.where == "A"
+    assert [ent.label_ for ent in report.nlp("Ada left .").ents] == ["B"]
+
+
+def test_a_mark_that_ends_inside_a_token_is_told_with_its_text():
+    items = [("Ada left Otto.", [(0, 2, "A"), (9, 13, "A"), (90, 99, "A")])]
+    inside, outside = get_problems(items)
+    assert inside.where == outside.where == '"Ada left Otto."'
+    assert inside.what.endswith('Mark "Ada", from 0 to 3')
+
+
 def test_whole_numbers_of_numpy_are_offsets():
     start, end = numpy.asarray([0, 3])
     assert read([("Ada left.", [(start, end, "A")])]).counts == {"A": 1}

@@ -49,8 +49,9 @@ def adapt(
         trains it.
     name (Optional[str]): The component, if the pipeline has several recognisers.
     profile (str): The settings to begin with, one of the recogniser's profiles.
-    check (bool): Whether to look for types whose examples it misses even so, which
-        takes a little time.
+    check (bool): Whether to refuse types like none of whose examples anything can be
+        predicted, and to look for those whose examples are missed even so, which takes
+        a little time. When systems are measured, such types just count as missed.
     on_step (Callable[[int, float], object]): Told of each step and its loss.
     **changes: Settings that differ from the profile's, such as lr=1e-3. A registered
         function is given as in a config, such as {"@misc": "my_assignment.v1"}.
@@ -68,7 +69,7 @@ def adapt(
         )
     extends = labels == "extend"
     name, source = find_recognizer(nlp, name)
-    support = read_support(make_scratch(nlp), examples, source)
+    support = read_support(make_scratch(nlp), examples, source, strict=check)
     config = make_adapt_config(
         source.profiles,
         profile,
@@ -87,7 +88,7 @@ def adapt(
     known = pipe.labels if extends else ()
     with seeded(settings.seed):
         tokens = encode_docs(twin, name, support.docs)
-        support = realign(support, pipe)
+        support = realign(support, pipe, strict=check)
         new = [label for label in support.counts if label not in known]
         if not new:
             found = ", ".join(support.counts)

@@ -46,37 +46,42 @@ class Support(NamedTuple):
         return dict(sorted(Counter(labels).items()))
 
 
-def read_support(nlp: Language, items: Iterable[Item], pipe: Contract) -> Support:
+def read_support(
+    nlp: Language, items: Iterable[Item], pipe: Contract, *, strict: bool = True
+) -> Support:
     """Bring examples of any form onto the tokens of a pipeline, and check them.
 
     nlp (Language): The pipeline, for its tokenizer.
     items (Iterable[Item]): Examples, annotated docs, or texts with the characters
         and the label of each entity.
     pipe (Contract): The recogniser that is to learn from it.
+    strict (bool): See `check_support`.
     RETURNS (Support): The docs and what is known of them.
     """
     problems: list[Problem] = []
     examples = [make_example(nlp, item, problems) for item in items]
     examples = [eg for eg in examples if len(eg.predicted)]
     problems += find_contradictions(examples)
-    return check_support(examples, problems, pipe)
+    return check_support(examples, problems, pipe, strict=strict)
 
 
 def check_support(
-    examples: list[Example], problems: list[Problem], pipe: Contract
+    examples: list[Example], problems: list[Problem], pipe: Contract, *, strict: bool
 ) -> Support:
     """Refuse a support set from which nothing can be learned.
 
     examples (List[Example]): The support set.
     problems (List[Problem]): What is known to be wrong with it.
     pipe (Contract): The recogniser that is to learn from it.
+    strict (bool): Whether to refuse it also if there is a type like none of whose
+        examples anything can be predicted.
     RETURNS (Support): The docs and what is known of them.
     """
     golds = [read_gold(eg) for eg in examples]
     lost = Counter(problem.lost for problem in problems if problem.lost)
     lost.update(ent.label_ for gold in golds for ent in gold.misaligned)
     ents = [ent for gold in golds for ent in gold.ents]
-    problems = [*problems, *find_unusable(ents, lost, pipe)]
+    problems = [*problems, *find_unusable(ents, lost, pipe, strict=strict)]
     if not any(gold.ents or gold.misaligned for gold in golds) and not problems:
         what = "there are no texts in it" if not examples else "nothing is marked in it"
         problems.append(Problem("the support set", what))
@@ -86,12 +91,13 @@ def check_support(
     return Support(examples, golds, problems)
 
 
-def realign(support: Support, pipe: Contract) -> Support:
+def realign(support: Support, pipe: Contract, *, strict: bool = True) -> Support:
     """Read the annotation again after components of the pipeline have changed tokens or
     marked sentences, and refuse it if a type is lost by that.
 
     support (Support): The support set, after these components have run.
     pipe (Contract): The recogniser that is to learn from it.
+    strict (bool): See `check_support`.
     RETURNS (Support): The same with annotation that fits the tokens.
     """
     fits = [
@@ -103,7 +109,7 @@ def realign(support: Support, pipe: Contract) -> Support:
         golds = [gold._replace(sent_starts=find_sent_starts(eg)) for eg, gold in pairs]
         return support._replace(golds=golds)
     problems = [p for p in support.problems if p.where not in support.counts]
-    return check_support(support.examples, problems, pipe)
+    return check_support(support.examples, problems, pipe, strict=strict)
 
 
 def make_example(nlp: Language, item: Item, problems: list[Problem]) -> Example:
@@ -174,10 +180,10 @@ def mark_entities(
                 what = f"{label} from {start} to {end} is no part of it"
             else:
                 unknown.append(near)
-                marked, place = text[start:end], f"{near.start_char} to {near.end_char}"
                 what = (
-                    f'{label} "{shorten(marked)}" ends inside a token and is left out. '
-                    f'Mark "{shorten(near.text)}", from {place}'
+                    f'{label} "{shorten(text[start:end])}" ends inside a token and is '
+                    f'left out. Mark "{shorten(near.text)}", from {near.start_char} to '
+                    f"{near.end_char}"
                 )
             problems.append(Problem(place, what, near is None, label if near else None))
         elif taken.isdisjoint(range(span.start, span.end)):
@@ -219,13 +225,14 @@ def find_contradictions(examples: list[Example]) -> list[Problem]:
 
 
 def find_unusable(
-    aligned: list[Span], lost: Counter[str], pipe: Contract
+    aligned: list[Span], lost: Counter[str], pipe: Contract, *, strict: bool
 ) -> list[Problem]:
     """Types of which no example can be used, or not every one.
 
     aligned (List[Span]): Entities that line up with the tokens.
     lost (Counter[str]): How many of each type don't.
     pipe (Contract): The recogniser.
+    strict (bool): See `check_support`.
     RETURNS (List[Problem]): What is wrong with each type.
     """
     problems = []
@@ -247,7 +254,7 @@ def find_unusable(
                 f'"{shorten(beyond[0].text)}". Mark a part of them, or choose a '
                 "source pipeline that has no such limit"
             )
-            problems.append(Problem(label, what))
+            problems.append(Problem(label, what, is_fatal=strict))
         elif beyond or lost[label]:
             what = (
                 f"{len(beyond)} of its examples are {pipe.limits}, and {lost[label]} "

@@ -272,7 +272,9 @@ class Benchmark:
         RETURNS (Adapted): The adapted pipeline.
         """
         base, changes = self.profiles[profile]
-        report = adapt(self.nlp, support, name=self.name, profile=base, **changes)
+        report = adapt(
+            self.nlp, support, name=self.name, profile=base, check=False, **changes
+        )
         seconds, learning = report.seconds["total"], report.learning
         return Adapted(report.nlp, seconds, learning.summary, learning.cells)
 
