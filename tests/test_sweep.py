@@ -77,11 +77,30 @@ def test_the_best_is_that_of_the_mean_over_targets_and_support_sets():
     assert outcome.averages["lr=1", 1] == [20.0]
     assert outcome.averages["lr=2", 5] == [35.0]
     assert outcome.choose() == {1: "lr=2", 5: "lr=1"}
+    assert make_table(outcome)[1][1] == ["lr=2", "25.0 ± 0.0", "35.0 ± 0.0 (1 failed)"]
     line = outcome.get_lines()["5-shot"]
     assert (line.xs, line.ys) == ([0, 1], [50.0, 35.0])
     header, rows = make_table(outcome)
     assert header == ["setting", "1-shot", "5-shot"]
     assert rows[0] == ["lr=1", "20.0 ± 0.0", "50.0 ± 0.0"]
+
+
+def test_a_value_is_not_chosen_because_it_failed_where_it_is_difficult():
+    scores = {
+        ("lr=1", 1, "a", 0): 60.0,
+        ("lr=1", 1, "a", 1): 20.0,
+        ("lr=2", 1, "a", 0): 50.0,
+        ("lr=2", 1, "a", 1): None,
+        ("lr=1", 5, "a", 0): None,
+        ("lr=2", 5, "a", 0): None,
+    }
+    outcome = summarize({"": make_results(scores)}, ["a"])
+    assert outcome.averages == {("lr=1", 1): [60.0], ("lr=2", 1): [50.0]}
+    assert outcome.choose() == {1: "lr=1"}
+    assert make_table(outcome)[1] == [
+        ["lr=1", "60.0 ± 0.0", "(1 failed)"],
+        ["lr=2", "50.0 ± 0.0 (1 failed)", "(1 failed)"],
+    ]
 
 
 @pytest.fixture
@@ -146,6 +165,62 @@ def test_mistakes_are_explained(folder):
     result = invoke(folder / "source", *target, "--set", "adapt.temperature=1")
     assert result.exit_code == 1
     assert "temperature" in result.output
+
+
+def test_a_setting_is_given_once(folder):
+    target = [folder / "dev.spacy", folder / "test.spacy"]
+    twice = ["--set", "adapt.lr=1e-4", "--set", "adapt.lr=5e-4"]
+    result = invoke(folder / "source", *target, *twice)
+    assert result.exit_code == 1
+    assert "adapt.lr once" in " ".join(result.output.split())
+
+
+def test_nothing_can_be_chosen_on_targets_that_are_not_there(folder):
+    args = ["--set", "adapt.lr=1", "--held-out", folder / "other.spacy"]
+    result = invoke(folder / "source", *args, "--choose-on-query")
+    assert result.exit_code == 1
+    assert "EP058" in result.output
+
+
+def test_a_target_in_a_folder_called_held_out_is_another(folder):
+    (folder / "held-out").mkdir()
+    target = [folder / "held-out" / path for path in ("dev.spacy", "test.spacy")]
+    for path in target:
+        path.write_bytes((folder / path.name).read_bytes())
+    args = ["--set", "adapt.lr=0.01", "--shots", 1, *QUICK]
+    output = folder / "sweep.json"
+    held_out = ["--held-out", folder / "other.spacy", "--output", output]
+    result = invoke(folder / "source", *target, *held_out, *args)
+    assert result.exit_code == 0, result.output
+    runs = srsly.read_json(output)["runs"].values()
+    assert {run["target"] for run in runs} == {"held-out", "held-out#2"}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (["--shots", "x"], "shots"),
+        (["--held-out", "nowhere.spacy"], "nowhere.spacy"),
+        (["--profile", "nowhere"], "nowhere"),
+        (["--set", "adapt.lrr=1"], "lrr"),
+    ],
+)
+def test_mistakes_are_found_before_a_training(
+    folder, source_config, monkeypatch, wrong, message
+):
+    def train(*args):
+        raise AssertionError("it has begun to train")
+
+    monkeypatch.setattr("spacy_epnet.cli.sweep.train", train)
+    source_config.to_disk(folder / "tiny.cfg")
+    corpora = [folder / "dev.spacy", folder / "test.spacy"]
+    result = invoke(
+        *(folder / "tiny.cfg", *corpora, "--set", "components.epnet_ner.tau=1,2"),
+        *("--output", folder / "tau", *wrong),
+    )
+    assert result.exit_code == 1
+    assert message in result.output
+    assert not isinstance(result.exception, AssertionError)
 
 
 def test_a_source_is_trained_for_each_value_of_a_setting_of_the_training(

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 import typer
 from spacy.cli._util import import_code, parse_config_overrides, setup_gpu
 from spacy.language import Language
+from spacy.util import load_config, load_model_from_config
 from wasabi import msg
 
 from ..errors import Errors
@@ -28,6 +29,7 @@ from .places import check_files
 from .train import train
 
 HELD_OUT = "held-out"
+TARGETS = "the targets"
 
 
 @epnet_cli.command("sweep", context_settings=WITH_SETTINGS)
@@ -103,7 +105,7 @@ def sweep_cli(
     held-out.spacy --output training/tau --plot tau.svg
     """
     from ..evaluation.benchmark import Benchmark, Target, make_targets
-    from ..evaluation.sweep import list_profiles, list_sources, read_setting, summarize
+    from ..evaluation.sweep import list_profiles, list_sources, read_varied, summarize
 
     import_code(code)
     setup_gpu(use_gpu, silent=True)
@@ -112,14 +114,20 @@ def sweep_cli(
         if not varied:
             raise ValueError(Errors.EP057)
         check_plot(plot)
-        settings = [read_setting(text) for text in varied]
+        settings = read_varied(varied)
         adapting, training = part_options([*ctx.args, *options])
         check_training(model, settings, output)
         base, changes = read_settings(
             config, profile, adapting if is_config(model) else [*adapting, *training]
         )
+        numbers = read_shots(shots)
+        profiles = list_profiles(settings, base, changes)
         targets = make_targets([Path(path) for path in paths])
-        own = {"the targets": [target.name for target in targets]}
+        if held_out is not None:
+            # A folder may be called so, too.
+            names = {HELD_OUT: f"{HELD_OUT}#2"}
+            targets = [t._replace(name=names.get(t.name, t.name)) for t in targets]
+        own = {TARGETS: [target.name for target in targets]}
         made = [path for path in (output, plot) if path is not None]
         inputs = [locate_pipeline(model), *paths, held_out, config, code]
         check_places(made, inputs)
@@ -127,18 +135,21 @@ def sweep_cli(
         if held_out is not None:
             targets.append(Target(HELD_OUT, held_out, held_out))
             own = {"the held-out types": [HELD_OUT], **own}
-        if not targets:
+        if not targets or (choose_on_query and not own[TARGETS]):
             raise ValueError(Errors.EP058)
+        overrides = parse_config_overrides(training) if is_config(model) else {}
+        check_ahead(model, overrides, targets, profiles, name)
         measured = {}
-        sources = iter_sources(model, list_sources(settings), training, output, use_gpu)
+        trainings = list_sources(settings)
+        sources = iter_sources(model, trainings, overrides, output, use_gpu)
         for title, nlp, results_path in sources:
             if held_out is not None:
                 check_held_out(nlp, held_out, name)
             benchmark = Benchmark(
                 nlp,
                 targets,
-                list_profiles(settings, base, changes),
-                read_shots(shots),
+                profiles,
+                numbers,
                 list(range(supports)),
                 name=name,
             )
@@ -148,7 +159,7 @@ def sweep_cli(
         }
         if plot is not None:
             draw(outcomes, ", ".join(setting.title for setting in settings), plot)
-    show_outcomes(outcomes, choose_on_query=choose_on_query)
+        show_outcomes(outcomes, choose_on_query=choose_on_query)
     for path in made:
         msg.good("Wrote the results", str(path))
 
@@ -184,10 +195,38 @@ def check_training(model: str, settings: list[Any], output: Path | None) -> None
         raise ValueError(Errors.EP091)
 
 
+def check_ahead(
+    model: str,
+    overrides: dict[str, Any],
+    targets: list[Any],
+    profiles: dict[str, Any],
+    name: str | None,
+) -> None:
+    """Find out before a training what would stop the sweep after it.
+
+    model (str): The source, or the config of its training.
+    overrides (Dict[str, Any]): What differs from the config.
+    targets (List[Target]): What is measured on.
+    profiles (Dict[str, Profile]): How it is adapted.
+    name (Optional[str]): The component.
+    """
+    from ..corpora.sampling import Corpus
+    from ..pipelines import find_recognizer
+
+    if not is_config(model):
+        return
+    for path in {path for target in targets for path in (target.dev, target.test)}:
+        Corpus(path)
+    config = load_config(model, overrides=overrides, interpolate=True)
+    _, pipe = find_recognizer(load_model_from_config(config, auto_fill=True), name)
+    for profile in profiles.values():
+        profile.describe(pipe)
+
+
 def iter_sources(
     model: str,
     trainings: dict[str, dict[str, Any]],
-    options: list[str],
+    overrides: dict[str, Any],
     output: Path | None,
     use_gpu: int,
 ) -> Iterator[tuple[str, Language, Path | None]]:
@@ -195,7 +234,7 @@ def iter_sources(
 
     model (str): The source, or the config of its training.
     trainings (Dict[str, Dict[str, Any]]): What differs in each training.
-    options (List[str]): What is the same in all, such as --paths.train.
+    overrides (Dict[str, Any]): What is the same in all, such as paths.train.
     output (Optional[Path]): The file of the results, or a folder for all.
     use_gpu (int): The GPU, or -1 for none.
     YIELDS (Tuple[str, Language, Optional[Path]]): What each is called, the pipeline,
@@ -204,7 +243,6 @@ def iter_sources(
     if output is None or not is_config(model):
         yield "", load_pipeline(model), output
         return
-    overrides = parse_config_overrides(options)
     for title, values in trainings.items():
         msg.divider(title or model)
         # A value may be a path.
@@ -258,12 +296,12 @@ def show_outcomes(outcomes: dict[str, Any], *, choose_on_query: bool) -> None:
         aligns = ("l", *("r" for _ in header[1:]))
         msg.table(rows, header=header, aligns=aligns, divider=True)
     title = next(iter(outcomes))
-    is_held_out = title != "the targets"
+    is_held_out = title != TARGETS
     if is_held_out or choose_on_query:
-        chosen_on = title if is_held_out and not choose_on_query else "the targets"
+        chosen_on = title if is_held_out and not choose_on_query else TARGETS
         for shots, value in outcomes[chosen_on].choose().items():
             msg.info(f"Best on {chosen_on}, {shots}-shot: {value}")
-        if chosen_on == "the targets":
+        if chosen_on == TARGETS:
             msg.warn("It was tuned on the test set, so what it has there is no result")
     else:
         msg.info(

@@ -1,6 +1,6 @@
 """One setting after another: what each value gives."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from itertools import product
 from statistics import fmean
@@ -61,6 +61,18 @@ def read_value(text: str) -> Any:
         return text
 
 
+def read_varied(texts: list[str]) -> list[Setting]:
+    """Read all that is to be varied, each setting once. See `read_setting`."""
+    settings = [read_setting(text) for text in texts]
+    for name, count in Counter(setting.name for setting in settings).items():
+        if count > 1:
+            expected = f"{name} once, with all of its values"
+            raise ValueError(
+                Errors.EP009.format(setting="--set", value=texts, expected=expected)
+            )
+    return settings
+
+
 def combine(settings: list[Setting]) -> dict[str, dict[str, Any]]:
     """List all ways to choose values.
 
@@ -114,6 +126,7 @@ class Outcome(NamedTuple):
     shots: list[int]
     # Mean over targets for each support set, by value and shots
     averages: dict[tuple[str, int], list[float]]
+    failed: Counter[tuple[str, int]]  # runs without a result
 
     def get_lines(self) -> dict[str, Line]:
         """RETURNS (Dict[str, Line]): A curve for each number of shots."""
@@ -132,11 +145,9 @@ class Outcome(NamedTuple):
     def choose(self) -> dict[int, str]:
         """RETURNS (Dict[int, str]): The best value for each number of shots."""
         return {
-            shots: max(
-                (value for value in self.values if (value, shots) in self.averages),
-                key=lambda value: fmean(self.averages[value, shots]),
-            )
+            shots: max(known, key=lambda value: fmean(self.averages[value, shots]))
             for shots in self.shots
+            if (known := [v for v in self.values if (v, shots) in self.averages])
         }
 
 
@@ -146,27 +157,39 @@ def summarize(measured: Mapping[str, Results], targets: Iterable[str]) -> Outcom
     measured (Mapping[str, Results]): The results of each source, with a profile for
         each way to adapt it.
     targets (Iterable[str]): The targets.
-    RETURNS (Outcome): What the values give. Support sets that aren't measured on every
-        target are left out.
+    RETURNS (Outcome): What the values give, on support sets that are measured on every
+        target with every value, but for values that never have a result.
     """
     wanted = {*targets}
     found: dict[tuple[str, int, int], dict[str, float]] = defaultdict(dict)
+    failed: Counter[tuple[str, int]] = Counter()
     for source, results in measured.items():
         for run in results.runs.values():
-            if run["target"] in wanted and "failed" not in run:
-                value = join_titles(source, run["profile"])
+            if run["target"] not in wanted:
+                continue
+            value = join_titles(source, run["profile"])
+            if "failed" in run:
+                failed[value, run["shots"]] += 1
+            else:
                 found[value, run["shots"], run["support"]][run["target"]] = run["f"]
-    averages: dict[tuple[str, int], list[float]] = defaultdict(list)
-    for (value, shots, _), scores in found.items():
+    whole: dict[tuple[str, int], dict[int, float]] = defaultdict(dict)
+    for (value, shots, support), scores in found.items():
         if len(scores) == len(wanted):
-            averages[value, shots].append(fmean(scores.values()))
+            whole[value, shots][support] = fmean(scores.values())
+    averages = {}
+    for (value, shots), scores_of_sets in whole.items():
+        others = [{*sets} for (_, number), sets in whole.items() if number == shots]
+        common = set.intersection(*others)
+        own = [f for support, f in scores_of_sets.items() if support in common]
+        if own:
+            averages[value, shots] = own
     values = [
         join_titles(source, profile)
         for source, results in measured.items()
         for profile in results.header["profiles"]
     ]
     shots = next(iter(measured.values())).header["shots"]
-    return Outcome(values, shots, dict(averages))
+    return Outcome(values, shots, averages, failed)
 
 
 def join_titles(*titles: str) -> str:
@@ -181,13 +204,16 @@ def make_table(outcome: Outcome) -> tuple[list[str], list[list[str]]]:
     RETURNS (Tuple[List[str], List[List[str]]]): Header and rows.
     """
     rows = [
-        [value]
-        + [
-            show_spread(get_spread(outcome.averages[value, shots]))
-            if (value, shots) in outcome.averages
-            else ""
-            for shots in outcome.shots
-        ]
+        [value, *(show_cell(outcome, value, shots) for shots in outcome.shots)]
         for value in outcome.values
     ]
     return ["setting", *(f"{shots}-shot" for shots in outcome.shots)], rows
+
+
+def show_cell(outcome: Outcome, value: str, shots: int) -> str:
+    """Write what a value gives, and how many of its runs failed."""
+    n_failed, averages = outcome.failed[value, shots], outcome.averages
+    shown = [f"({n_failed} failed)"] if n_failed else []
+    if (value, shots) in averages:
+        shown.insert(0, show_spread(get_spread(averages[value, shots])))
+    return " ".join(shown)
