@@ -164,8 +164,8 @@ class Errors(metaclass=ErrorsWithCodes):
     )
     EP048 = "'{path}' has no results of `spacy epnet benchmark`, or none yet."
     EP049 = (
-        "The results in '{path}' would be called '{name}', like others before. Give "
-        "each file a name of its own: NAME={path}"
+        "'{path}' would be called '{name}', like another before. Give each a name of "
+        "its own: NAME={path}"
     )
     EP050 = (
         "'{name}' trains its encoder when it is adapted, and {others} would suffer "
@@ -297,6 +297,10 @@ class SupportError(ValueError):
 
     def __reduce__(self):
         return type(self), (self.problems,)
+
+
+class TooFewError(ValueError):
+    """Too little to draw."""
 
 
 class LearningError(ValueError):

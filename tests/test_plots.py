@@ -143,6 +143,47 @@ def test_every_axis_is_named(tmp_path):
         save(figure, tmp_path / "plot.png")
 
 
+def is_cut_off(figure, folder):
+    """Whether something is drawn at the very edge of a figure."""
+    from matplotlib.image import imread
+
+    save(figure, folder / "plot.png")
+    dark = imread(folder / "plot.png")[..., :3].min(axis=2) < 0.9
+    return any(side.any() for side in (dark[0], dark[-1], dark[:, 0], dark[:, -1]))
+
+
+@pytest.mark.parametrize(("count", "length"), [(2, 4), (37, 36), (6, 100), (80, 12)])
+def test_nothing_is_cut_off(tmp_path, count, length):
+    names = [f"{i}-".ljust(length, "e") for i in range(count)]
+    distances = 1 - numpy.eye(count)
+    heat = HeatMap(names, distances)
+    assert not is_cut_off(draw_heat_maps({"one": heat}), tmp_path)
+    assert not is_cut_off(draw_heat_maps({"one": heat, "two": heat}), tmp_path)
+    table = {name: dict.fromkeys(names, 1) for name in names}
+    assert not is_cut_off(draw_confusion(table), tmp_path)
+    points = numpy.random.default_rng(0).normal(size=(count, 2))
+    spans = SpanMap(names, points, names, points)
+    assert not is_cut_off(draw_span_maps({"one": spans, "two": spans}), tmp_path)
+
+
+def test_types_are_named_among_many_rows():
+    heat = HeatMap(["None", "A", *[""] * 100], 1 - numpy.eye(102))
+    axes = draw_heat_maps({"one": heat}, with_free=True).axes[0]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["None", "A"]
+    heat = HeatMap([f"T{i}" for i in range(90)], 1 - numpy.eye(90))
+    axes = draw_heat_maps({"one": heat}).axes[0]
+    assert len(axes.get_xticklabels()) == 90
+
+
+def test_pipelines_have_names_of_their_own(folder):
+    (folder / "more").mkdir()
+    (folder / "source").rename(folder / "more" / "adapted")
+    models = [folder / "adapted", folder / "more" / "adapted"]
+    result = invoke("prototypes", *models, "--output", folder / "map.svg")
+    assert result.exit_code == 1
+    assert "EP049" in result.output
+
+
 def test_a_name_is_no_formula(tmp_path):
     name = r"$\frac$"
     heat = HeatMap(["None", name], numpy.array([[0.0, 4.0], [4.0, 0.0]]))

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from spacy_epnet.cli import epnet_cli
 from spacy_epnet.evaluation.pages import make_page, make_table, mark_text
-from spacy_epnet.evaluation.report import read_folder
+from spacy_epnet.evaluation.runs import read_folder
 
 EVIL = '<script>alert("x")</script>'
 
@@ -59,6 +59,38 @@ def run(folder, trained, references):
     return folder
 
 
+def test_what_became_of_a_source_is_shown_rather_than_the_source(tmp_path, trained):
+    for name in ("model-best", "model-last", "politics"):
+        trained.to_disk(tmp_path / name)
+    assert read_folder(tmp_path).pipeline == tmp_path / "politics"
+
+
+def test_what_has_no_result_is_told(run, tmp_path):
+    data = srsly.read_json(run / "benchmark.json")
+    (result,) = data["runs"].values()
+    given = {**data["summary"][0], "shots": None}
+    failed = {"x/default/1/0": {**result, "failed": "It was unlucky"}}
+    srsly.write_json(
+        tmp_path / "benchmark.json", {**data, "summary": [given], "runs": failed}
+    )
+    assert invoke("report", tmp_path).exit_code == 0
+    page = (tmp_path / "report.html").read_text(encoding="utf8")
+    assert "x/default/1/0 has no result: It was unlucky" in page
+    assert "<td>given</td>" in page
+    assert "None-shot" not in page
+
+
+def test_a_single_entity_is_too_few_to_lay_out(run, tmp_path, trained):
+    trained.to_disk(tmp_path / "adapted")
+    doc = trained("Ada left .")
+    doc.set_ents([Span(doc, 0, 1, "PERSON")])
+    DocBin(docs=[doc]).to_disk(tmp_path / "test.spacy")
+    result = invoke("report", tmp_path, "--test", tmp_path / "test.spacy")
+    assert result.exit_code == 0, result.output
+    page = (tmp_path / "report.html").read_text(encoding="utf8")
+    assert "too few entities" in page
+
+
 def test_the_page_shows_all_that_is_there(run):
     result = invoke("report", run, "--test", run.parent / "test.spacy")
     assert result.exit_code == 0, result.output
@@ -77,6 +109,8 @@ def test_the_page_shows_all_that_is_there(run):
     scores = srsly.read_json(run / "benchmark.json")["summary"][0]["f"]
     assert f"{scores['mean']:.1f} ± {scores['std']:.1f}" in page
     assert "Loss of the adaptation, adapted.json" in page
+    assert "which knows 2 types" in page
+    assert ">F1</th>" in page[page.index("<h2>Test set</h2>") :]
     assert '<meta charset="utf-8">' in page
     # It needs no network, and nothing in it can run.
     assert not re.search(r'(src|href)="(?!data:|#)', page)

@@ -19,7 +19,7 @@ from ..randomness import seeded
 from ..recognizers.learning import Lesson, OnStep
 from ..recognizers.settings import make_adapt_config, resolve_adapt_settings
 from .checks import find_confusions
-from .report import AdaptReport
+from .report import AdaptReport, describe_source
 from .scratch import make_scratch
 from .support import Item, read_support, realign
 from .whole import WholeTraining, check_alone
@@ -69,6 +69,7 @@ def adapt(
         )
     extends = labels == "extend"
     name, source = find_recognizer(nlp, name)
+    origin = describe_source(nlp, source)
     support = read_support(make_scratch(nlp), examples, source, strict=check)
     config = make_adapt_config(
         source.profiles,
@@ -125,6 +126,7 @@ def adapt(
     return AdaptReport(
         nlp=nlp if in_place else twin,
         name=name,
+        source=origin,
         settings=config,
         learning=learning,
         counts={label: support.counts[label] for label in new},

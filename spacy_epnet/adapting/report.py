@@ -5,6 +5,7 @@ from typing import Any
 
 from spacy.language import Language
 
+from ..recognizers.contract import Contract
 from ..recognizers.learning import Learning
 from .support import Problem
 
@@ -15,6 +16,8 @@ class AdaptReport:
 
     nlp (Language): The adapted pipeline.
     name (str): The adapted component.
+    source (Dict[str, Any]): What was adapted: its name, version and types, and the
+        types of each corpus that it was trained on, if there were several.
     settings (Dict[str, Any]): How it was done, as in a config.
     learning (Learning): What the recogniser tells of it.
     counts (Dict[str, int]): How often each new type is marked in the support set.
@@ -24,6 +27,7 @@ class AdaptReport:
 
     nlp: Language
     name: str
+    source: dict[str, Any]
     settings: dict[str, Any]
     learning: Learning
     counts: dict[str, int]
@@ -34,9 +38,25 @@ class AdaptReport:
         """RETURNS (Dict[str, Any]): Everything but the pipeline, for JSON."""
         return {
             "component": self.name,
+            "source": self.source,
             "settings": self.settings,
             "learning": self.learning.details,
             "support": self.counts,
             "seconds": self.seconds,
             "problems": [problem._asdict() for problem in self.problems],
         }
+
+
+def describe_source(nlp: Language, pipe: Contract) -> dict[str, Any]:
+    """Say what is adapted. See `AdaptReport`.
+
+    nlp (Language): The source pipeline.
+    pipe (Contract): Its recogniser.
+    RETURNS (Dict[str, Any]): What is known of it.
+    """
+    return {
+        "name": f"{nlp.meta['lang']}_{nlp.meta['name']}",
+        "version": nlp.meta["version"],
+        "types": list(pipe.labels),
+        "corpora": {name: list(types) for name, types in pipe.corpora.items()},
+    }

@@ -62,13 +62,13 @@ def compare_cli(
 
 
 def read_name(value: str) -> tuple[str, Path]:
-    """Read a name and a file. A file alone is called after itself."""
+    """Read a name and a path. A path alone is called after itself."""
     name, found, path = value.partition("=")
     if not found or Path(value).exists():
         return Path(value).stem, Path(value)
     if not name or not path:
-        expected = "NAME=FILE, such as small=results.json"
+        expected = "a name and a path, such as small=results.json"
         raise ValueError(
-            Errors.EP009.format(setting="results", value=value, expected=expected)
+            Errors.EP009.format(setting="NAME=PATH", value=value, expected=expected)
         )
     return name, Path(path)

@@ -1,4 +1,4 @@
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
@@ -7,6 +7,7 @@ from spacy.cli._util import import_code, setup_gpu
 from wasabi import msg
 
 from ..corpora.sampling import Corpus
+from ..errors import Errors
 from ..sources.catalog import load_pipeline, locate_pipeline
 from ._app import epnet_cli
 from .compare import read_name
@@ -93,7 +94,7 @@ def spans_cli(
 
     Example: spacy epnet plot spans training/adapted test.spacy --output spans.png
     """
-    from ..evaluation.geometry import make_span_map
+    from ..evaluation.geometry import import_tsne, make_span_map
     from ..evaluation.plots import draw_span_maps
 
     def make(nlp: Any) -> Any:
@@ -101,9 +102,12 @@ def spans_cli(
         return make_span_map(nlp, docs, name, per_type=per_type, seed=seed)
 
     prepare(code, use_gpu)
-    maps = draw(models, output, [corpus, code], make, draw_span_maps)
+    maps = draw(
+        models, output, [corpus, code], make, draw_span_maps, extras=[import_tsne]
+    )
     for title, found in maps.items():
-        msg.text(f"{title}: {len(found.labels)} entities of {len(found.centres)} types")
+        count = len({*found.labels})
+        msg.text(f"{title}: {len(found.labels)} entities of {count} types")
 
 
 def prepare(code: Path | None, use_gpu: int) -> None:
@@ -118,6 +122,7 @@ def draw(
     inputs: list[Path | None],
     make: Callable[[Any], Any],
     draw_maps: Callable[[dict[str, Any]], Any],
+    extras: Iterable[Callable[[], object]] = (),
 ) -> dict[str, Any]:
     """Make something of each pipeline, and draw it.
 
@@ -126,6 +131,7 @@ def draw(
     inputs (List[Optional[Path]]): What is read besides.
     make (Callable[[Language], Any]): What is made of a pipeline.
     draw_maps (Callable[[Dict[str, Any]], Figure]): Draws all of it.
+    extras (Iterable[Callable[[], object]]): What imports extras that are needed.
     RETURNS (Dict[str, Any]): What was made, by name.
     """
     from ..evaluation.plots import check_suffix, make_figure, save
@@ -133,7 +139,13 @@ def draw(
     try:
         check_suffix(output)
         make_figure(1, 1)  # so that an extra that is missing is missed at once
-        named = {title: str(place) for title, place in map(read_name, models)}
+        for import_extra in extras:
+            import_extra()
+        named: dict[str, str] = {}
+        for title, place in map(read_name, models):
+            if title in named:
+                raise ValueError(Errors.EP049.format(path=place, name=title))
+            named[title] = str(place)
         check_files([output], [*inputs, *map(locate_pipeline, named.values())])
         maps = {title: make(load_pipeline(place)) for title, place in named.items()}
         save(draw_maps(maps), output)

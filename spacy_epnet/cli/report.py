@@ -39,14 +39,17 @@ def report_cli(
 
     Example: spacy epnet report training/demo --test corpus/demo/test.spacy
     """
+    from ..evaluation.geometry import import_tsne
     from ..evaluation.plots import make_figure
-    from ..evaluation.report import read_folder, write_report
+    from ..evaluation.report import write_report
+    from ..evaluation.runs import read_folder
 
     import_code(code)
     setup_gpu(use_gpu, silent=True)
     page = output or run_dir / "report.html"
     try:
         make_figure(1, 1)  # so that an extra that is missing is missed at once
+        import_tsne()
         run = read_folder(run_dir)
         check_files([page], [*run.files, run.pipeline, test, code])
         nlp = None if run.pipeline is None else load_pipeline(str(run.pipeline))

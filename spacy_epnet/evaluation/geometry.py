@@ -10,7 +10,7 @@ from spacy.tokens import Doc
 from spacy.util import minibatch
 
 from ..adapting.support import make_bare_example
-from ..errors import Errors
+from ..errors import Errors, TooFewError
 from ..pipelines import encode_docs, find_recognizer
 from ..recognizers.gold import read_gold
 from ..recognizers.means import get_square_distances
@@ -104,7 +104,7 @@ def embed_entities(
             points = pipe.embed(predicted, tokens, ops.asarray2i(spans))
             parts.append(ops.to_numpy(points))
     if not parts:
-        raise ValueError(Errors.EP055)
+        raise TooFewError(Errors.EP055)
     return labels, numpy.concatenate(parts).astype("float64")
 
 
@@ -125,10 +125,7 @@ def make_span_map(
     seed (int): Decides what is chosen and how it is laid out.
     RETURNS (SpanMap): The points.
     """
-    try:
-        from sklearn.manifold import TSNE
-    except ImportError:
-        raise ValueError(Errors.EP051) from None
+    tsne = import_tsne()
     labels, points = embed_entities(nlp, docs, name)
     chosen = choose_evenly(labels, per_type, seed)
     labels, points = [labels[i] for i in chosen], points[chosen]
@@ -136,13 +133,22 @@ def make_span_map(
     shown = [i for i, label in enumerate(names) if label in {*labels}]
     together = numpy.concatenate([points, centres[shown]])
     if len(together) < 3:
-        raise ValueError(Errors.EP055)
+        raise TooFewError(Errors.EP055)
     perplexity = min(30.0, (len(together) - 1) / 3)
-    plane = TSNE(perplexity=perplexity, random_state=seed, init="pca").fit_transform(
+    plane = tsne(perplexity=perplexity, random_state=seed, init="pca").fit_transform(
         together
     )
     n = len(labels)
     return SpanMap(labels, plane[:n], [names[i] for i in shown], plane[n:])
+
+
+def import_tsne() -> Any:
+    """What lays points out on a plane, which is an extra."""
+    try:
+        from sklearn.manifold import TSNE
+    except ImportError:
+        raise ValueError(Errors.EP051) from None
+    return TSNE
 
 
 def choose_evenly(labels: list[str], per_type: int, seed: int) -> list[int]:

@@ -26,8 +26,12 @@ COLOURS = (
 MARKERS = "os^DvPX*<>"
 # Light is near, dark is far, also in print.
 HEAT = "Blues"
-# With more rows than this, a table's rows have no names.
-MOST_NAMES = 60
+# With more rows than this, the names of a table's rows are small.
+MANY_NAMES = 60
+# What a letter of a name takes, in inches, and how many are shown.
+LETTER, MOST_LETTERS = 0.07, 40
+# Rows of a legend.
+MOST_ENTRIES = 26
 
 
 class Line(NamedTuple):
@@ -116,8 +120,11 @@ def draw_heat_maps(maps: Mapping[str, HeatMap], *, with_free: bool = False) -> A
     RETURNS (Figure): The figure.
     """
     sizes = [len(m.names) if with_free else m.n_types for m in maps.values()]
-    side = min(9.0, 3.0 + 0.16 * max(sizes))
-    figure = make_figure(side * len(maps) + 1, side)
+    few = min(MANY_NAMES, max(sizes))
+    side = 2.5 + 0.16 * few + 0.1 * (max(sizes) - few)
+    margin = measure_names(name for heat in maps.values() for name in heat.names)
+    # Beside a map there are a colour bar and the names of axes, over it a title.
+    figure = make_figure((side + margin + 1.5) * len(maps), side + margin + 1)
     panels = figure.subplots(1, len(maps), squeeze=False)[0]
     for axes, (title, heat), size in zip(panels, maps.items(), sizes, strict=True):
         image = axes.imshow(heat.distances[:size, :size], cmap=HEAT)
@@ -138,15 +145,15 @@ def draw_confusion(table: Mapping[str, Mapping[str, int]]) -> Any:
         [count / max(1, sum(table[row].values())) for count in table[row].values()]
         for row in names
     ]
-    side = min(12.0, 3.0 + 0.4 * len(names))
-    figure = make_figure(side + 1, side)
+    side, margin = min(12.0, 2.0 + 0.4 * len(names)), measure_names(names)
+    figure = make_figure(side + margin + 1.5, side + margin + 0.5)
     axes = figure.subplots()
     image = axes.imshow(shares, cmap=HEAT, vmin=0, vmax=1)
     figure.colorbar(image, ax=axes, label="share of the marked type", shrink=0.7)
     label_rows(axes, names)
     for i, row in enumerate(names):
         for j, count in enumerate(table[row].values()):
-            if count and len(names) <= MOST_NAMES // 2:
+            if count and len(names) <= MANY_NAMES // 2:
                 # The colour map is dark where shares are large.
                 colour = "white" if shares[i][j] > 0.5 else "black"
                 axes.text(j, i, count, ha="center", va="center", color=colour)
@@ -154,11 +161,22 @@ def draw_confusion(table: Mapping[str, Mapping[str, int]]) -> Any:
     return figure
 
 
+def measure_names(names: Iterable[str]) -> float:
+    """How much room names take beside what they name, in inches."""
+    return LETTER * max((len(cut(name)) for name in names), default=0)
+
+
+def cut(name: str) -> str:
+    """A name that is short enough."""
+    return name if len(name) <= MOST_LETTERS else f"{name[: MOST_LETTERS - 1]}…"
+
+
 def label_rows(axes: Any, names: Sequence[str]) -> None:
-    """Name the rows and columns of a table, if there aren't too many."""
-    if len(names) <= MOST_NAMES:
-        axes.set_xticks(range(len(names)), names, rotation=90, fontsize=8)
-        axes.set_yticks(range(len(names)), names, fontsize=8)
+    """Name the rows and columns of a table, but those without a name."""
+    size = 8 if len(names) <= MANY_NAMES else 5
+    named = {place: cut(name) for place, name in enumerate(names) if name}
+    axes.set_xticks([*named], named.values(), rotation=90, fontsize=size)
+    axes.set_yticks([*named], named.values(), fontsize=size)
 
 
 def draw_span_maps(maps: Mapping[str, SpanMap]) -> Any:
@@ -168,19 +186,29 @@ def draw_span_maps(maps: Mapping[str, SpanMap]) -> Any:
     RETURNS (Figure): The figure.
     """
     labels = sorted({label for m in maps.values() for label in m.labels})
-    figure = make_figure(6 * len(maps) + 2.5, 6)
+    columns = -(-len(labels) // MOST_ENTRIES)
+    legend = columns * (0.6 + measure_names(labels))
+    figure = make_figure(6 * len(maps) + legend, 6)
     panels = figure.subplots(1, len(maps), squeeze=False)[0]
     for axes, (title, found) in zip(panels, maps.items(), strict=True):
         for number, label in enumerate(labels):
             style = get_style(number)
             own = [i for i, other in enumerate(found.labels) if other == label]
-            axes.scatter(*found.spans[own].T, s=14, alpha=0.6, label=label, **style)
+            axes.scatter(
+                *found.spans[own].T, s=14, alpha=0.6, label=cut(label), **style
+            )
             centre = [i for i, n in enumerate(found.centre_names) if n == label]
             edge = {**style, "marker": "*", "edgecolors": "black"}
             axes.scatter(*found.centres[centre].T, s=220, linewidths=1, **edge)
         axes.set(title=title, xlabel="first t-SNE axis", ylabel="second t-SNE axis")
     handles = panels[0].get_legend_handles_labels()
-    figure.legend(*handles, loc="outside right center", fontsize=8, title="type")
+    figure.legend(
+        *handles,
+        loc="outside right center",
+        fontsize=8,
+        title="type",
+        ncols=columns,
+    )
     return figure
 
 

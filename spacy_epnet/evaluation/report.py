@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +12,10 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.util import dict_to_dot
 
-from ..corpora.files import read_lines, read_text
 from ..corpora.sampling import Corpus
-from ..errors import Errors
-from ..pipelines import find_recognizer, is_pipeline
+from ..errors import Errors, TooFewError
+from ..pipelines import find_recognizer
+from .benchmark import show_shots
 from .geometry import make_heat_map, make_span_map
 from .mistakes import (
     KINDS,
@@ -35,80 +35,12 @@ from .pages import (
     mark_text,
 )
 from .plots import Line, draw_confusion, draw_heat_maps, draw_lines, draw_span_maps
+from .query import get_prf
 from .results import refuse_others, show_f1, show_spread
+from .runs import RunFolder
 
 # Sentences with the most mistakes that are shown.
 N_WORST = 12
-
-
-@dataclass
-class RunFolder:
-    """What a folder has to show.
-
-    path (Path): The folder.
-    pipeline (Optional[Path]): A pipeline in it, the adapted one if there are several.
-    benchmarks (Dict[str, Dict]): Results of `spacy epnet benchmark`, by file.
-    episodes (Dict[str, Dict]): Results of `spacy epnet episodes`, by file.
-    adaptations (Dict[str, Dict]): Reports of `spacy epnet adapt`, by file.
-    logs (Dict[str, List[Dict]]): Logs of trainings, by file.
-    """
-
-    path: Path
-    pipeline: Path | None = None
-    benchmarks: dict[str, Any] = field(default_factory=dict)
-    episodes: dict[str, Any] = field(default_factory=dict)
-    adaptations: dict[str, Any] = field(default_factory=dict)
-    logs: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
-
-    @property
-    def files(self) -> list[Path]:
-        """RETURNS (List[Path]): The files that were read."""
-        found = (self.benchmarks, self.episodes, self.adaptations, self.logs)
-        return [self.path / name for files in found for name in files]
-
-
-def read_folder(path: Path) -> RunFolder:
-    """Find out what a folder has to show.
-
-    path (Path): The folder.
-    RETURNS (RunFolder): What is in it. Files of other kinds are passed over.
-    """
-    if not path.is_dir():
-        raise ValueError(Errors.EP060.format(path=path, reason="there is no folder"))
-    run = RunFolder(path)
-    folders = [path, *sorted(p for p in path.iterdir() if p.is_dir())]
-    # An empty folder may become a pipeline, but is none.
-    pipelines = [p for p in folders if (p / "meta.json").exists() and is_pipeline(p)]
-    run.pipeline = pipelines[0] if pipelines else None
-    for file in sorted(path.glob("*.json")):
-        data = _parse(read_text(file, errors="replace"))
-        if {"benchmark", "summary", "runs"} <= {*data}:
-            by_episodes = "episodes" in _as_dict(data["benchmark"])
-            (run.episodes if by_episodes else run.benchmarks)[file.name] = data
-        elif {"component", "learning", "support"} <= {*data}:
-            run.adaptations[file.name] = data
-    for file in sorted(path.glob("*.jsonl")):
-        lines = read_lines(file, lambda count: None, lambda error: None)
-        rows = [_parse(line) for _, line in lines if line]
-        rows = [row for row in rows if "losses" in row]
-        if rows:
-            run.logs[file.name] = rows
-    if not (run.pipeline or run.benchmarks or run.episodes or run.adaptations):
-        reason = "there are neither pipelines nor results in it"
-        raise ValueError(Errors.EP060.format(path=path, reason=reason))
-    return run
-
-
-def _parse(text: str) -> dict[str, Any]:
-    """A JSON object, or an empty one if it is something else."""
-    try:
-        return _as_dict(srsly.json_loads(text))
-    except ValueError:
-        return {}
-
-
-def _as_dict(data: Any) -> dict[str, Any]:
-    return data if isinstance(data, dict) else {}
 
 
 def write_report(
@@ -135,8 +67,9 @@ def write_report(
         parts["Types"] = lambda: show_types(nlp)
         if test is not None:
             docs = Corpus(test, nlp.vocab).docs
-            parts["Test set"] = lambda: show_corpus(test, docs)
-            parts["Mistakes"] = lambda: show_mistakes(nlp, docs)
+            recognize = cache(lambda: recognize_marked(nlp, docs))
+            parts["Test set"] = lambda: show_corpus(test, nlp, recognize())
+            parts["Mistakes"] = lambda: show_mistakes(nlp, recognize())
             parts["Where entities are"] = lambda: show_spans(nlp, docs)
     sections = []
     for heading, make in parts.items():
@@ -151,7 +84,7 @@ def show_benchmarks(run: RunFolder) -> Iterator[str]:
         with refuse_others(run.path / file, Errors.EP080):
             yield make_heading(file)
             rows = [
-                [g["target"], g["profile"], g["shots"] or "given", g["supports"]]
+                [g["target"], g["profile"], show_shots(g["shots"]), g["supports"]]
                 + [show_spread(g[key]) for key in "pr"]
                 + [show_f1(g)]
                 for g in data["summary"]
@@ -159,13 +92,17 @@ def show_benchmarks(run: RunFolder) -> Iterator[str]:
             header = ["target", "profile", "shots", "support sets"]
             yield make_table([*header, "precision", "recall", "F1"], rows)
             for group in data["summary"]:
-                kind = f"{group['target']}, {group['profile']}, {group['shots']}-shot"
+                shots = show_shots(group["shots"])
+                kind = f"{group['target']}, {group['profile']}, {shots}"
                 per_type = group["per_type"].items()
                 own = [
                     [t, *(show_spread(s[key]) for key in "prf")] for t, s in per_type
                 ]
                 table = make_table(["type", "precision", "recall", "F1"], own)
                 yield fold(f"{kind}, each type", table)
+            for key, result in data["runs"].items():
+                if "failed" in result:
+                    yield make_paragraph(f"{key} has no result: {result['failed']}")
     for file, data in run.episodes.items():
         with refuse_others(run.path / file, Errors.EP080):
             yield make_heading(file)
@@ -189,6 +126,8 @@ def show_settings(run: RunFolder, nlp: Language | None) -> Iterator[str]:
             yield make_table(["setting", "value"], [(k, _show(v)) for k, v in settings])
             yield make_heading("Support set")
             yield make_table(["type", "examples"], data["support"].items())
+            yield make_heading("Source")
+            yield from show_source(data["source"])
             for problem in data["problems"]:
                 yield make_paragraph(f"{problem['where']}: {problem['what']}")
     if nlp is not None:
@@ -206,6 +145,18 @@ def show_settings(run: RunFolder, nlp: Language | None) -> Iterator[str]:
         }
         facts |= {key: _show(value) for key, value in sorted(pipe.cfg.items())}
         yield make_table(["what", "value"], facts.items())
+
+
+def show_source(source: dict[str, Any]) -> Iterator[str]:
+    """What was adapted."""
+    name, types = f"{source['name']} {source['version']}", source["types"]
+    yield make_paragraph(f"{name}, which knows {len(types)} types")
+    if source["corpora"]:
+        rows = [(n, len(own), ", ".join(own)) for n, own in source["corpora"].items()]
+        table = make_table(["corpus", "types", "which are"], rows)
+        yield fold("The corpora that it was trained on", table)
+    elif types:
+        yield fold("Its types", make_paragraph(", ".join(types)))
 
 
 def show_curves(run: RunFolder) -> Iterator[str]:
@@ -249,14 +200,25 @@ def show_types(nlp: Language) -> Iterator[str]:
     yield make_table(["mean over pairs of", "squared distance"], rows)
 
 
-def show_corpus(path: Path, docs: list[Doc]) -> Iterator[str]:
-    """What is in the test set."""
+def show_corpus(path: Path, nlp: Language, examples: list[Example]) -> Iterator[str]:
+    """What is in the test set, and how much of it is recognised."""
+    docs = [eg.reference for eg in examples]
     counts = Counter(ent.label_ for doc in docs for ent in doc.ents)
     tokens = sum(len(doc) for doc in docs)
     yield make_paragraph(
         f"{path.name}: {len(docs)} texts, {tokens} tokens, {counts.total()} entities"
     )
-    yield make_table(["type", "entities"], counts.most_common())
+    _, pipe = find_recognizer(nlp)
+    scores = get_prf(pipe.score(examples), counts)
+    rows: list[list[Any]] = [["all", counts.total(), *show_prf(scores)]]
+    for label, count in counts.most_common():
+        rows.append([label, count, *show_prf(scores["per_type"][label])])
+    yield make_table(["type", "entities", "precision", "recall", "F1"], rows)
+
+
+def show_prf(scores: dict[str, Any]) -> list[str]:
+    """Precision, recall and F1."""
+    return [f"{scores[key]:.1f}" for key in "prf"]
 
 
 def show_spans(nlp: Language, docs: list[Doc]) -> Iterator[str]:
@@ -266,13 +228,17 @@ def show_spans(nlp: Language, docs: list[Doc]) -> Iterator[str]:
     if pipe.list_centres() is None or not known:
         return
     caption = "Entities of the test set by t-SNE, and what stands for types as stars"
-    yield embed_figure(draw_span_maps({"test set": make_span_map(nlp, docs)}), caption)
+    try:
+        found = make_span_map(nlp, docs)
+    except TooFewError as err:
+        yield make_paragraph(str(err))
+    else:
+        yield embed_figure(draw_span_maps({"test set": found}), caption)
 
 
-def show_mistakes(nlp: Language, docs: list[Doc]) -> Iterator[str]:
+def show_mistakes(nlp: Language, examples: list[Example]) -> Iterator[str]:
     """What goes wrong on the test set, and where most."""
     _, pipe = find_recognizer(nlp)
-    examples = recognize_marked(nlp, docs)
     analysis = Analysis(find_mistakes(examples), list_known(pipe.learned["support"]))
     if not analysis.findings:
         yield make_paragraph("Nothing is marked in the test set, and nothing found.")
