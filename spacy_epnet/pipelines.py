@@ -195,8 +195,11 @@ def is_pipeline(folder: Path) -> bool:
         return True
     if not files >= PARTS - {"vocab"}:
         return False
-    meta = srsly.read_json(folder / "meta.json")
-    return files <= PARTS | set(meta.get("components", []))
+    try:
+        meta: Any = srsly.read_json(folder / "meta.json")
+        return files <= PARTS | set(meta.get("components", []))
+    except (ValueError, AttributeError, TypeError):
+        return False  # it has something else of that name
 
 
 def hash_pipeline(nlp: Language) -> str:

@@ -27,6 +27,8 @@ import srsly
 from spacy.tokens import Doc, DocBin, Span
 from spacy.vocab import Vocab
 
+from spacy_epnet.annotating.inputs import tell_format
+from spacy_epnet.annotating.records import RecordError, read_items, understand
 from spacy_epnet.cli.recognize import list_texts
 from spacy_epnet.corpora import conversion, files
 from spacy_epnet.corpora.conversion import convert
@@ -53,6 +55,7 @@ CONLL2003 = (
     "-DOCSTART- -X- O O\n\nEU NNP I-NP I-ORG\nrejects VBZ I-VP O\n\nRio N N I-LOC\n"
 )
 LINES = "\n".join(map(json.dumps, JSON.values()))
+RECORDS = "".join(f'{{"text": "Ada", "n": [{n}, null, 1.5e3]}}\n' for n in range(9))
 EMOJI = {"start": 3, "end": 6, "text": "Ada", "labels": ["PER"]}
 STUDIO = {
     "data": {"text": "\U0001f389 Ada left"},
@@ -137,6 +140,28 @@ def get_corpus() -> Corpus:
         return Corpus(path)
 
 
+def read_records(path: Path, output: Path, rng: random.Random) -> None:
+    """Read what is annotated. Each record is understood, or rejected for a reason."""
+    items = list(read_items(path, tell_format(path), lambda count: None))
+    rejected = 0
+    for item in items:
+        try:
+            understand(item, "text")
+        except RecordError:
+            rejected += 1
+    if rejected:
+        raise CorpusError(path, "something is rejected")
+
+
+def make_parquet() -> bytes:
+    from pyarrow import BufferOutputStream, Table
+    from pyarrow.parquet import write_table
+
+    output = BufferOutputStream()
+    write_table(Table.from_pylist([{"text": "Ada", "n": n} for n in range(9)]), output)
+    return output.getvalue().to_pybytes()
+
+
 def read_manifest(path: Path, output: Path, rng: random.Random) -> None:
     get_corpus().read_indices(path)
 
@@ -182,6 +207,13 @@ KINDS = {
         read_manifest,
     ),
     "indices": Kind("a.txt", b"0\n2\n", read_manifest),
+    "records of lines": Kind("a.txt", b"Ada left.\n\nRio!\r\n", read_records),
+    "records of JSON": Kind("a.jsonl", RECORDS.encode(), read_records),
+    "records of CSV": Kind(
+        "a.csv", b'n,text\n1,"Ada, or ""A"""\n2,Rio\n', read_records
+    ),
+    "records of Parquet": Kind("a.parquet", make_parquet(), read_records),
+    "records of docs": Kind("a.spacy", make_docbin(), read_records),
 }
 
 

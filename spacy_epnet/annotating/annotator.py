@@ -89,6 +89,8 @@ class Annotator:
                 problems[id] = doc
             else:
                 docs[id] = doc
+        for id in records.keys() - docs.keys() - problems.keys():
+            problems[id] = RecordError("a component of the pipeline has dropped it")
         rows = [Annotated(records[id], docs[id]) for id in records if id in docs]
         data, unfit = encode_fitting(rows, self.layout)
         problems.update(unfit)
@@ -172,4 +174,5 @@ def show(content: object) -> str:
     """The beginning of a record, as it was read."""
     if isinstance(content, bytes):
         return content[:SHOWN].decode("utf8", "replace").rstrip("\r\n")
-    return "" if content is None else str(content)[:SHOWN]
+    text = "" if content is None else str(content)[:SHOWN]
+    return text.encode("utf8", "replace").decode("utf8")

@@ -8,18 +8,25 @@ they make comes back and is written here, so that no files need to be shared.
 import logging
 import os
 import pickle
+import shutil
+import sys
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, gettempdir
+from time import time
 from typing import Any
 
-from ..errors import Errors
+from ..errors import CorpusError, Errors
 from .annotator import Recipe, Result, Results
+from .folder import lock
 from .inputs import Shard, Source
 from .worker import Worker
 
 CODE = "code.py"
 MODEL = "model"
+PREFIX = "spacy-epnet-"
+SETTLED = 60  # seconds after which an actor has locked its folder
 
 
 def run_on_ray(
@@ -164,7 +171,10 @@ class RayAnnotator:
     def __init__(self, luggage: Any):
         import ray
 
-        self.folder = TemporaryDirectory(prefix="spacy-epnet-")
+        remove_left_overs(Path(gettempdir()))
+        self.folder = TemporaryDirectory(prefix=PREFIX)
+        self.lock = lock(Path(self.folder.name))
+        self.lock.__enter__()  # as long as the process lives
         recipe = unpack(ray.get(luggage), Path(self.folder.name))
         self.worker = Worker(recipe)
 
@@ -176,6 +186,21 @@ class RayAnnotator:
             # Ray would give it another chance, and a message that nobody can read.
             result = err
         return make_row("result", (shard.number, shard.size, result))
+
+
+def remove_left_overs(folder: Path) -> None:
+    """Remove what actors that were killed have left on this machine.
+
+    folder (Path): Where they put down what they had with them.
+    """
+    if sys.platform == "win32":
+        return  # without locks, nobody knows who is gone
+    for path in folder.glob(f"{PREFIX}*"):
+        with suppress(OSError, CorpusError):
+            # One that has just begun may have no lock yet.
+            if time() - path.stat().st_mtime > SETTLED:
+                with lock(path):
+                    shutil.rmtree(path)
 
 
 def pack(recipe: Recipe) -> tuple[Recipe, dict[str, bytes]]:

@@ -103,6 +103,8 @@ class Folder:
                 done = json.loads(line)
             except ValueError:  # it was being written
                 continue
+            if not isinstance(done, dict) or not {"shard", *COUNTS} <= {*done}:
+                raise CorpusError(self.path / DONE, "it was changed by something else")
             if self.get_place(done["shard"]).exists():
                 yield done
 
@@ -191,7 +193,7 @@ def lock(folder: Path) -> Iterator[None]:
     except ImportError:  # on Windows
         yield
         return
-    with (folder / LOCK).open("w") as file:
+    with (folder / LOCK).open("a") as file:
         try:
             flock(file, LOCK_EX | LOCK_NB)
         except OSError as err:

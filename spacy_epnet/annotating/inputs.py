@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from ..corpora.files import list_files
 from ..errors import CorpusError, Errors
-from .records import FORMATS, Item, read_items
+from ..writing import find_place
+from .records import FORMATS, Item, read_items, show_path
 
 BYTES_PER_RECORD = 1000  # how many make a shard end early
 
@@ -67,7 +68,7 @@ class Source:
     def describe(self) -> list[list[Any]]:
         """RETURNS (List[list]): What tells this input from another, of each file."""
         return [
-            [str(path), format, path.stat().st_size, path.stat().st_mtime_ns]
+            [show_path(path), format, path.stat().st_size, path.stat().st_mtime_ns]
             for path, format in self.files
         ]
 
@@ -98,7 +99,12 @@ def measure(content: Any) -> int:
 
 
 def open_source(
-    inputs: Iterable[str], *, format: str | None, text_field: str, shard_size: int
+    inputs: Iterable[str],
+    *,
+    format: str | None,
+    text_field: str,
+    shard_size: int,
+    output: Path | None = None,
 ) -> Source:
     """Find the files of an input, and see that they can be read.
 
@@ -106,9 +112,10 @@ def open_source(
     format (Optional[str]): A key of `FORMATS`. Told by the names of files by default.
     text_field (str): The field with the text.
     shard_size (int): Records in a shard.
+    output (Optional[Path]): A folder that no pattern fits.
     RETURNS (Source): The input.
     """
-    paths = list_files(path for name in inputs for path in expand(name))
+    paths = list_files(path for name in inputs for path in expand(name, output))
     once = {path.resolve(): path for path in reversed(paths)}
     files = [
         InputFile(path, format or tell_format(path))
@@ -135,20 +142,29 @@ def find_header(path: Path, format_name: str) -> list[str]:
         return []
 
 
-def expand(name: str) -> list[Path]:
-    """The paths that a pattern fits, or the path that is meant."""
+def expand(name: str, without: Path | None = None) -> list[Path]:
+    """The paths that a pattern fits, or the path that is meant.
+
+    name (str): The pattern or the path. A pattern may fit files, or else folders.
+    without (Optional[Path]): A folder that it doesn't fit, nor anything in it, which
+        may be written when it is read again.
+    RETURNS (List[Path]): The paths.
+    """
     path = Path(name)
     if path.exists() or not set(name) & set("*?["):
         return [path]
     found = [Path(each) for each in sorted(glob(name, recursive=True))]
+    if without is not None:
+        hidden = find_place(without)
+        found = [p for p in found if not find_place(p).is_relative_to(hidden)]
     if not found:
         raise CorpusError(path, "nothing fits this pattern")
-    return [each for each in found if each.is_file()]
+    return [each for each in found if each.is_file()] or found
 
 
 def tell_format(path: Path) -> str:
     """Tell the format of a file by its name."""
-    name = path.name.removesuffix(".gz").lower()
+    name = path.name.lower().removesuffix(".gz")
     for format_name, each in FORMATS.items():
         if name.endswith(each.suffixes):
             return format_name

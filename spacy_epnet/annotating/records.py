@@ -7,6 +7,7 @@ all others busy. What a record means is found out where it is annotated.
 import csv
 import io
 import json
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
@@ -17,6 +18,7 @@ from ..corpora.files import BOM, Progress, decode, open_binary
 from ..errors import CorpusError, Errors
 
 if TYPE_CHECKING:
+    from pyarrow import RecordBatch
     from pyarrow.parquet import ParquetFile
 
 MOST_BYTES = 2**26  # of a record, because a file may be one line without an end
@@ -74,10 +76,15 @@ def read_items(path: Path, format_name: str, progress: Progress) -> Iterator[Ite
     number = 0
     try:
         for number, content, reason in FORMATS[format_name].read(path, progress):
-            yield Item(str(path), number, format_name, content, reason)
+            yield Item(show_path(path), number, format_name, content, reason)
     except CorpusError as err:
         reason = f"{err.reason}. Nothing is read of the file from here on"
-        yield Item(str(path), number + 1, format_name, None, reason)
+        yield Item(show_path(path), number + 1, format_name, None, reason)
+
+
+def show_path(path: Path) -> str:
+    """A path as text, whatever bytes are in it."""
+    return os.fsencode(path).decode("utf8", "backslashreplace")
 
 
 def understand(item: Item, text_field: str) -> Record:
@@ -129,7 +136,7 @@ def understand_line(content: bytes, text_field: str) -> tuple:
 def understand_json(content: bytes, text_field: str) -> tuple:
     try:
         fields = json.loads(_decode(content))
-    except (json.JSONDecodeError, RecursionError) as err:
+    except (ValueError, RecursionError) as err:  # numbers can be too long, too
         raise RecordError(f"not JSON: {err}") from err
     if not isinstance(fields, dict):
         raise RecordError("not a JSON object")
@@ -159,28 +166,38 @@ def understand_row(fields: dict[str, Any], text_field: str) -> tuple:
 def read_csv(path: Path, progress: Progress) -> Contents:
     """Read a record from each row under a header."""
     with _open_csv(path, progress) as rows:
+        _get_header(path, rows)
         for number in count(1):
+            begin = rows.reader.line_num + 1
             try:
                 row = next(rows)
             except StopIteration:
                 return
             except csv.Error as err:
-                yield number, None, f"not CSV: {err}"
+                end = rows.reader.line_num
+                yield number, None, f"not CSV: {err}, in lines {begin}-{end}"
                 continue
             if None in row:
-                yield number, None, "more columns than the header has"
+                yield number, row, "more columns than the header has"
             elif not all(map(_is_unicode, filter(None, row.values()))):
-                yield number, None, "not UTF-8"
+                yield number, row, "not UTF-8"
             else:
                 yield number, row, None
 
 
 def read_csv_header(path: Path) -> list[str]:
     with _open_csv(path) as rows:
-        try:
-            return list(rows.fieldnames or [])
-        except csv.Error as err:
-            raise CorpusError(path, f"not CSV: {err}") from err
+        return _get_header(path, rows)
+
+
+def _get_header(path: Path, rows: csv.DictReader) -> list[str]:
+    try:
+        header = list(rows.fieldnames or [])
+    except csv.Error as err:
+        raise CorpusError(path, f"not CSV: {err}") from err
+    if not all(map(_is_unicode, header)):
+        raise CorpusError(path, "its header isn't UTF-8")
+    return header
 
 
 @contextmanager
@@ -188,11 +205,13 @@ def _open_csv(
     path: Path, progress: Progress = lambda count: None
 ) -> Iterator[csv.DictReader]:
     csv.field_size_limit(MOST_BYTES)
-    delimiter = "\t" if path.name.removesuffix(".gz").endswith(".tsv") else ","
+    name = path.name.lower().removesuffix(".gz")
+    delimiter = "\t" if name.endswith(".tsv") else ","
     with open_binary(path, progress) as file:
         # What isn't UTF-8 gets through, and is found in the row that has it.
         text = io.TextIOWrapper(file, "utf-8-sig", "surrogateescape", newline="")
-        yield csv.DictReader(text, delimiter=delimiter)
+        # If it weren't strict, a quote without an end would swallow all that follows.
+        yield csv.DictReader(text, delimiter=delimiter, strict=True)
 
 
 def _is_unicode(text: str) -> bool:
@@ -209,12 +228,30 @@ def read_parquet(path: Path, progress: Progress) -> Contents:
         total, size = file.metadata.num_rows, path.stat().st_size
         number = told = 0
         for batch in file.iter_batches(batch_size=ROWS_AT_ONCE):
-            for row in batch.to_pylist():
+            for row, reason in _iter_rows(batch):
                 number += 1
                 # How much of the file was read isn't known, so it is shared out.
                 progress(size * number // total - told)
                 told = size * number // total
-                yield number, row, None
+                yield number, row, reason
+
+
+def _iter_rows(batch: "RecordBatch") -> Iterator[tuple[Any, str | None]]:
+    """The rows of a table, and why there is none where a value is nothing that Python
+    has, such as a date in the year 30,000.
+    """
+    try:
+        yield from ((row, None) for row in batch.to_pylist())
+        return
+    except (ValueError, OverflowError):
+        pass  # one of them
+    for i in range(batch.num_rows):
+        try:
+            (row,) = batch.slice(i, 1).to_pylist()
+        except (ValueError, OverflowError) as err:
+            yield None, f"a value can't be read: {err}"
+        else:
+            yield row, None
 
 
 def read_parquet_header(path: Path) -> list[str]:
@@ -248,15 +285,13 @@ def import_pyarrow() -> None:
 
 def read_docs(path: Path, progress: Progress) -> Contents:
     """Read a record from each doc. Its tokens are kept, and not its annotation."""
-    from spacy.tokens import DocBin
     from spacy.vocab import Vocab
+
+    from ..corpora import docbins
 
     with open_binary(path, progress) as file:
         data = file.read()
-    docs = _find_fault(path, lambda: DocBin(store_user_data=True).from_bytes(data))
-    rest = docs.get_docs(Vocab())
-    for number in range(1, len(docs) + 1):
-        doc = _find_fault(path, lambda: next(rest))
+    for number, doc in enumerate(docbins.read_docs(data, path, Vocab()), 1):
         content = {
             "text": doc.text,
             "words": [token.text for token in doc],
@@ -264,14 +299,6 @@ def read_docs(path: Path, progress: Progress) -> Contents:
             "fields": {k: v for k, v in doc.user_data.items() if isinstance(k, str)},
         }
         yield number, content, None
-
-
-def _find_fault(path: Path, step: Callable[[], Any]) -> Any:
-    # Whatever is in such a file, spaCy takes it as it is, and may fail anywhere.
-    try:
-        return step()
-    except Exception as err:
-        raise CorpusError(path, f"not a DocBin: {err}") from err
 
 
 def understand_doc(content: dict[str, Any], text_field: str) -> tuple:

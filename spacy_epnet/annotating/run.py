@@ -15,7 +15,7 @@ from ..corpora.files import get_hash
 from ..errors import Errors
 from ..processes import count_cores
 from ..sources.catalog import find_pipeline, locate_pipeline
-from ..writing import check_places
+from ..writing import check_places, find_place
 from .annotator import Recipe, Results
 from .cluster import run_on_ray
 from .folder import Folder
@@ -91,7 +91,11 @@ def annotate(
     """
     names = [str(name) for name in inputs]
     source = open_source(
-        names, format=input_format, text_field=text_field, shard_size=shard_size
+        names,
+        format=input_format,
+        text_field=text_field,
+        shard_size=shard_size,
+        output=output,
     )
     found = find_pipeline(model)
     files = [file.path for file in source.files]
@@ -107,7 +111,7 @@ def annotate(
         "format": format,
         "shard_size": shard_size,
     }
-    folder = Folder(output, layout)
+    folder = Folder(find_place(output), layout)
     with folder.open(description):
         if strict:
             for reject in folder.read_rejects():

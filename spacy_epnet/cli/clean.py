@@ -6,6 +6,7 @@ import srsly
 import typer
 from wasabi import msg
 
+from ..errors import CorpusError
 from ..writing import find_place
 from ._app import epnet_cli
 
@@ -55,13 +56,19 @@ def list_outputs(project_dir: Path) -> list[tuple[Path, str]]:
     """
     lock_file = project_dir / LOCK_FILE
     entries: Any = srsly.read_yaml(lock_file) if lock_file.exists() else {}
-    outputs = [output for entry in entries.values() for output in entry["outs"]]
+    try:
+        outputs = [
+            (project_dir / output["path"], output["md5"])
+            for entry in entries.values()
+            for output in entry["outs"]
+        ]
+    except (AttributeError, KeyError, TypeError) as err:
+        raise CorpusError(lock_file, "it isn't what spacy project writes") from err
     root = find_place(project_dir)
     return [
-        (project_dir / output["path"], output["md5"])
-        for output in outputs
-        if (project_dir / output["path"]).exists()
-        and root in find_place(project_dir / output["path"]).parents
+        (path, checksum)
+        for path, checksum in outputs
+        if path.exists() and root in find_place(path).parents
     ]
 
 
