@@ -258,7 +258,10 @@ class Errors(metaclass=ErrorsWithCodes):
         "A source is trained for each value. Give --output a folder for them and "
         "their results. What was interrupted goes on from what is in it."
     )
-
+    EP092 = (
+        "Can't load the pipeline '{name}': {reason}. One of its files is damaged or "
+        "was changed. Get it again from where it came from."
+    )
     EP080 = (
         "'{path}' looks like something that spacy epnet has written, but can't be "
         "shown: it was changed, or is from somewhere else. Remove it to go on."

@@ -5,8 +5,11 @@ import shutil
 import pytest
 import spacy
 import srsly
+from typer.testing import CliRunner
 
+from spacy_epnet.cli import epnet_cli
 from spacy_epnet.hashes import HASHES, add_hashes
+from spacy_epnet.pipelines import is_pipeline
 
 from .conftest import get_ents
 
@@ -43,6 +46,23 @@ def test_a_changed_file_is_found(folder):
     srsly.write_json(folder / PARTS[0], learned)
     with pytest.raises(ValueError, match=r"\[EP007\].*learned isn't what was saved"):
         spacy.load(folder)
+
+
+@pytest.mark.parametrize(
+    ("file", "content"), [("vocab/vectors", b""), ("tokenizer", b"\x01")]
+)
+def test_damage_to_files_of_spacy_is_told_in_words(folder, file, content):
+    (folder / file).write_bytes(content)
+    result = CliRunner().invoke(epnet_cli, ["recognize", str(folder), "Ada left."])
+    assert result.exit_code == 1
+    assert "EP092" in result.output
+
+
+@pytest.mark.parametrize("content", ["[]", "{", '{"components": 3}'])
+def test_a_folder_whose_meta_is_something_else_is_no_pipeline(folder, content):
+    assert is_pipeline(folder)
+    (folder / "meta.json").write_text(content)
+    assert not is_pipeline(folder)
 
 
 def test_a_flipped_bit_is_found_in_bytes(trained):

@@ -131,3 +131,11 @@ def test_corpora_can_lie_anywhere(project, tmp_path):
         project_run(project, command, overrides={**overrides, "vars.shots": 1})
     assert len(read(project / "corpus/mine/test.spacy")) == 2
     assert len(read(project / "corpus/mine/support-1/set-0.spacy")) == 1
+
+
+@pytest.mark.parametrize("content", ["- 1", "a: {outs: 3}", "a: 1"])
+def test_a_lock_file_that_something_else_has_written(tmp_path, content):
+    (tmp_path / "project.lock").write_text(content)
+    result = CliRunner().invoke(spacy_epnet.cli.epnet_cli, ["clean", str(tmp_path)])
+    assert result.exit_code == 1
+    assert "spacy project" in " ".join(result.output.split())

@@ -91,7 +91,15 @@ def load_pipeline(name: str) -> Language:
     name (str): The name of a source, a folder, or a package.
     RETURNS (Language): The pipeline.
     """
-    return spacy.load(find_pipeline(name))
+    found = find_pipeline(name)
+    try:
+        return spacy.load(found)
+    except (ValueError, OSError, ImportError):
+        raise  # which say in words what is wrong
+    except Exception as err:
+        # spaCy takes its own files as they are, and may fail anywhere.
+        reason = f"{type(err).__name__} {err}".strip()
+        raise ValueError(Errors.EP092.format(name=name, reason=reason)) from err
 
 
 def find_pipeline(name: str) -> Path | str:
