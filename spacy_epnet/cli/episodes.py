@@ -118,7 +118,7 @@ def episodes_cli(
         else:
             found = benchmark.run((number, known.get(number)) for number in left)
         seconds = measure(found, results, len(known.numbers))
-    show_results(results.summarize(), per_type=per_type)
+    show_results(results, per_type=per_type)
     if left:
         msg.text(f"{len(left)} of them now, one every {seconds:.2f} s")
     if output is not None:
@@ -140,8 +140,9 @@ def measure(found: Any, results: Any, total: int) -> float:
     return (perf_counter() - begin) / max(1, len(results.runs) - n_known)
 
 
-def show_results(summary: dict[str, Any], *, per_type: bool) -> None:
+def show_results(results: Any, *, per_type: bool) -> None:
     """Print the scores of all episodes together."""
+    summary = results.summarize()
     rows = [("all", *(f"{summary[key]:.2f}" for key in "prf"))]
     if per_type:
         rows += [
@@ -152,6 +153,7 @@ def show_results(summary: dict[str, Any], *, per_type: bool) -> None:
     msg.table(rows, header=header, aligns=("l", "r", "r", "r"), divider=True)
     seconds = summary["seconds_per_episode"]
     msg.text(f"{summary['episodes']} episodes, {seconds:.2f} s each")
-    if summary["failed"]:
-        what = "Their entities count as missed. The results say why"
-        msg.warn(f"Nothing was learned in {summary['failed']} episodes", what)
+    reasons = [run["failed"] for run in results.runs.values() if "failed" in run]
+    if reasons:
+        what = f"Their entities count as missed. The first of them: {reasons[0]}"
+        msg.warn(f"Nothing was learned in {len(reasons)} episodes", what)
