@@ -258,10 +258,7 @@ class Errors(metaclass=ErrorsWithCodes):
         "A source is trained for each value. Give --output a folder for them and "
         "their results. What was interrupted goes on from what is in it."
     )
-    EP092 = (
-        "Can't load the pipeline '{name}': {reason}. One of its files is damaged or "
-        "was changed. Get it again from where it came from."
-    )
+    EP092 = "Can't load '{name}', a file of which is damaged or was changed: {reason}"
     EP080 = (
         "'{path}' looks like something that spacy epnet has written, but can't be "
         "shown: it was changed, or is from somewhere else. Remove it to go on."
@@ -300,10 +297,6 @@ class SupportError(ValueError):
 
     def __reduce__(self):
         return type(self), (self.problems,)
-
-
-class TooFewError(ValueError):
-    """Too little to draw."""
 
 
 class LearningError(ValueError):

@@ -10,13 +10,17 @@ from spacy.tokens import Doc
 from spacy.util import minibatch
 
 from ..adapting.support import make_bare_example
-from ..errors import Errors, TooFewError
+from ..errors import Errors
 from ..pipelines import encode_docs, find_recognizer
 from ..recognizers.gold import read_gold
 from ..recognizers.means import get_square_distances
 
 NONE = "None"
 BATCH_SIZE = 64
+
+
+class TooFewError(ValueError):
+    """Too little to show."""
 
 
 class HeatMap(NamedTuple):
