@@ -70,8 +70,9 @@ def write_mixed(path, count):
 
 # Newer Pythons warn of forks beside threads, which these forks don't use.
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_killed_at_random_moments_it_ends_with_every_record_once(
-    tmp_path, ruler, monkeypatch
+    tmp_path, ruler, monkeypatch, number
 ):
     path = write_mixed(tmp_path / "in.jsonl", 180)
     expected = tmp_path / "expected"
@@ -83,13 +84,17 @@ def test_killed_at_random_moments_it_ends_with_every_record_once(
     while True:
         pid = os.fork()
         if not pid:
+            code = 1
+            # Where tests run in the background, it is ignored.
+            signal.signal(signal.SIGINT, signal.default_int_handler)
             try:
                 annotate(ruler, [path], out, shard_size=3)
+                code = 0
             finally:
-                os._exit(0)
+                os._exit(code)
         wait_for_a_step(out, pid)
         time.sleep(rand.uniform(0, 0.01))
-        os.kill(pid, signal.SIGKILL)
+        os.kill(pid, number)
         if os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0:
             break
         kills += 1
