@@ -268,7 +268,7 @@ def _open_parquet(path: Path) -> Iterator["ParquetFile"]:
     try:
         with ParquetFile(path) as file:
             yield file
-    except (pyarrow.ArrowException, OSError) as err:
+    except (pyarrow.ArrowException, OSError, ValueError) as err:
         raise CorpusError(path, f"can't be read as Parquet: {err}") from err
 
 
