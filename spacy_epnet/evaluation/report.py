@@ -58,19 +58,18 @@ def write_report(
     on_part (Callable[[str], object]): Told of each part before it is made.
     RETURNS (str): The page.
     """
-    parts: dict[str, Callable[[], Iterable[str]]] = {
-        "Results": lambda: show_benchmarks(run),
-        "Settings": lambda: show_settings(run, nlp),
-        "Learning curves": lambda: show_curves(run),
-    }
+    parts: dict[str, Callable[[], Iterable[str]]] = {}
+    parts["Results"] = lambda: show_benchmarks(run)
+    if nlp is not None and test is not None:
+        docs = Corpus(test, nlp.vocab).docs
+        recognize = cache(lambda: recognize_marked(nlp, docs))
+        parts["Test set"] = lambda: show_corpus(test, nlp, recognize())
+        parts["Mistakes"] = lambda: show_mistakes(nlp, recognize())
+        parts["Where entities are"] = lambda: show_spans(nlp, docs)
     if nlp is not None:
         parts["Types"] = lambda: show_types(nlp)
-        if test is not None:
-            docs = Corpus(test, nlp.vocab).docs
-            recognize = cache(lambda: recognize_marked(nlp, docs))
-            parts["Test set"] = lambda: show_corpus(test, nlp, recognize())
-            parts["Mistakes"] = lambda: show_mistakes(nlp, recognize())
-            parts["Where entities are"] = lambda: show_spans(nlp, docs)
+    parts["Learning curves"] = lambda: show_curves(run)
+    parts["Settings"] = lambda: show_settings(run, nlp)
     sections = []
     for heading, make in parts.items():
         on_part(heading)
@@ -210,10 +209,10 @@ def show_corpus(path: Path, nlp: Language, examples: list[Example]) -> Iterator[
     )
     _, pipe = find_recognizer(nlp)
     scores = get_prf(pipe.score(examples), counts)
-    rows: list[list[Any]] = [["all", counts.total(), *show_prf(scores)]]
+    rows: list[list[Any]] = [["all", *show_prf(scores), counts.total()]]
     for label, count in counts.most_common():
-        rows.append([label, count, *show_prf(scores["per_type"][label])])
-    yield make_table(["type", "entities", "precision", "recall", "F1"], rows)
+        rows.append([label, *show_prf(scores["per_type"][label]), count])
+    yield make_table(["type", "precision", "recall", "F1", "entities"], rows)
 
 
 def show_prf(scores: dict[str, Any]) -> list[str]:
