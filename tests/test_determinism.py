@@ -2,6 +2,7 @@
 
 import numpy
 import pytest
+import spacy
 from spacy.training.initialize import init_nlp
 from spacy.training.loop import train as train_by_spacy
 
@@ -60,3 +61,12 @@ def test_predictions_of_the_same_batches_are_the_same_to_the_last_bit(trained, t
         for _ in range(2)
     )
     assert first == again
+
+
+def test_a_pipeline_that_is_read_twice_is_saved_as_the_same_bytes(trained, tmp_path):
+    trained.to_disk(tmp_path / "nlp")
+    saved = []
+    for name in ("a", "b"):
+        spacy.load(tmp_path / "nlp").to_disk(tmp_path / name)
+        saved.append((tmp_path / name / "transformer" / "model").read_bytes())
+    assert saved[0] == saved[1]

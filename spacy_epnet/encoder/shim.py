@@ -105,6 +105,7 @@ class PrecisionShim(SteadyShim, HFShim):
         check_tokenizer(message["tokenizer"])
         super().from_bytes(bytes_data)
         restore_numbers(self._model, message["config"])
+        forget_place(self._model, message["config"])
         if self._hfmodel.tokenizer is not None:
             # The first call changes settings, which other threads would stumble over.
             huggingface_tokenize(self._hfmodel.tokenizer, [""])
@@ -135,6 +136,18 @@ def restore_numbers(network: Any, config: dict[str, Any]) -> None:
     for module in network.modules():
         if isinstance(module, nn.LayerNorm):
             module.eps = config["layer_norm_eps"]
+
+
+def forget_place(network: Any, config: dict[str, Any]) -> None:
+    """Let a network that was read be called what it was when it was saved, and not
+    after the temporary folder that the base class reads it from, so that the same
+    pipeline is saved as the same bytes.
+
+    network (Optional[nn.Module]): The network, if there is one.
+    config (Dict[str, Any]): Its config, as it was saved.
+    """
+    if network is not None:
+        network.config._name_or_path = config.get("_name_or_path", "")
 
 
 def make_twin(network: nn.Module, inference: Inference, device: torch.device) -> Any:
