@@ -19,7 +19,7 @@ from ..randomness import seeded
 from ..recognizers.learning import Lesson, OnStep
 from ..recognizers.settings import make_adapt_config, resolve_adapt_settings
 from .checks import find_confusions
-from .report import AdaptReport, describe_source
+from .report import AdaptReport, describe_origin
 from .scratch import make_scratch
 from .support import Item, read_support, realign
 from .whole import WholeTraining, check_alone
@@ -69,7 +69,7 @@ def adapt(
         )
     extends = labels == "extend"
     name, source = find_recognizer(nlp, name)
-    origin = describe_source(nlp, source)
+    origin = describe_origin(nlp, source)
     support = read_support(make_scratch(nlp), examples, source, strict=check)
     config = make_adapt_config(
         source.profiles,

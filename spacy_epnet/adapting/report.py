@@ -47,7 +47,7 @@ class AdaptReport:
         }
 
 
-def describe_source(nlp: Language, pipe: Contract) -> dict[str, Any]:
+def describe_origin(nlp: Language, pipe: Contract) -> dict[str, Any]:
     """Say what is adapted. See `AdaptReport`.
 
     nlp (Language): The source pipeline.
