@@ -31,7 +31,7 @@ def run(benchmark: Benchmark, output: Path) -> Results:
 
 
 def run_together(benchmarks: Mapping[str, Benchmark], folder: Path) -> None:
-    """Run benchmarks of the same targets. Neighbours over the same encoder share the
+    """Run benchmarks of the same targets. Neighbors over the same encoder share the
     query sets.
 
     benchmarks (Mapping[str, Benchmark]): The benchmarks, by their names.

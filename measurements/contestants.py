@@ -71,7 +71,7 @@ def make_docs(vocab: Vocab, sentences: Iterable[Sentence]) -> list[Doc]:
 def make_examples(
     vocab: Vocab, sentences: Iterable[Sentence], labels: Iterable[str] | None = None
 ) -> list[Example]:
-    """Examples that any of the recognisers can learn from."""
+    """Examples that any of the recognizers can learn from."""
     wanted = None if labels is None else set(labels)
     examples = []
     for sentence in sentences:
@@ -127,7 +127,7 @@ def make_pipeline(
 def train_briefly(
     nlp: Language, sentences: list[Sentence], *, updates: int = 60, size: int = 20
 ) -> Language:
-    """Initialize a pipeline and train its recogniser over the frozen transformer, so
+    """Initialize a pipeline and train its recognizer over the frozen transformer, so
     that it finds something. How much that is differs, see "entities" in the results.
 
     nlp (Language): The pipeline.

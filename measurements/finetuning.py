@@ -1,4 +1,4 @@
-"""What a user would pick instead: spaCy's own recognisers, fine-tuned on support sets.
+"""What a user would pick instead: spaCy's own recognizers, fine-tuned on support sets.
 
 They begin with the encoder of a source pipeline, see how words are written like EP-Net
 does, and are trained as spaCy's quickstart has it. That is made for 20,000 steps: here
@@ -22,7 +22,7 @@ from spacy_epnet.corpora.sampling import Corpus
 from spacy_epnet.encoder.weights import copy_model
 from spacy_epnet.evaluation.benchmark import Adapted, Benchmark
 from spacy_epnet.evaluation.query import Queries
-from spacy_epnet.pipelines import forget_tensors
+from spacy_epnet.recognizer.pipeline import forget_tensors
 
 from .contestants import RIVALS, SPANS_KEY
 
@@ -55,7 +55,7 @@ CHANGES: dict[str, dict[str, Any]] = {
 
 
 def make_config(rival: str, changes: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of a recogniser."""
+    """The settings of a recognizer."""
     config = {**RIVALS[rival], **CHANGES[rival], **changes}
     tok2vec = {
         "@architectures": "spacy-epnet.SurfaceTok2Vec.v1",
@@ -77,14 +77,14 @@ def make_optimizer(steps: int, learn_rate: float) -> dict[str, Any]:
 
 @dataclass
 class FineTuning(Benchmark):
-    """A benchmark of a recogniser of spaCy's.
+    """A benchmark of a recognizer of spaCy's.
 
     nlp (Language): The pipeline whose encoder is fine-tuned.
-    rival (str): The recogniser.
+    rival (str): The recognizer.
     steps (int): How often it is updated.
     batch_size (int): Words of a step, with padding.
     learn_rate (float): The highest learning rate.
-    changes (Mapping[str, Any]): Settings of the recogniser that differ.
+    changes (Mapping[str, Any]): Settings of the recognizer that differ.
     """
 
     rival: Rival = "ner"
@@ -110,7 +110,7 @@ class FineTuning(Benchmark):
         return {**BATCHER, "size": self.batch_size}
 
     def adapt(self, support: list[Doc], profile: str) -> Adapted:
-        """Fine-tune the recogniser with its encoder. See the base."""
+        """Fine-tune the recognizer with its encoder. See the base."""
         begin = perf_counter()
         fix_random_seed(0)
         nlp = make_rival(self.nlp, self.rival, self.changes)
@@ -144,7 +144,7 @@ class FineTuning(Benchmark):
         without: list[int],
         on_docs: Callable[[int], object],
     ) -> tuple[dict[str, Any], dict[str, float]]:
-        """Recognise the test set and score. See the base."""
+        """Recognize the test set and score. See the base."""
         nlp = adapted.nlp
         examples = [make_bare_example(nlp, doc) for doc in test.docs]
         begin = perf_counter()
@@ -171,11 +171,11 @@ def score_examples(examples: list[Example], without: list[int]) -> dict[str, Any
 
 
 def make_rival(source: Language, rival: Rival, changes: Mapping[str, Any]) -> Language:
-    """Make a pipeline with a copy of the transformer of another and a recogniser of
+    """Make a pipeline with a copy of the transformer of another and a recognizer of
     spaCy's.
 
     source (Language): The other pipeline.
-    rival (str): The recogniser.
+    rival (str): The recognizer.
     changes (Mapping[str, Any]): Settings of it that differ.
     RETURNS (Language): The pipeline.
     """

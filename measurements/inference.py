@@ -24,7 +24,7 @@ FULL = "float32"
 
 
 def measure_inference(setup: Setup) -> list[Table]:
-    """Adapt and recognise with each setting, on the targets."""
+    """Adapt and recognize with each setting, on the targets."""
     return [measure_target(setup, target) for target in TARGETS]
 
 
@@ -51,7 +51,7 @@ def measure_target(setup: Setup, target: str) -> Table:
     )
     rows, results = [], {}
     for name, nlp in nlps.items():
-        # The blocks were recognised in order, whoever began.
+        # The blocks were recognized in order, whoever began.
         result: dict[str, Any] = {
             "f": 100 * score(nlp, found[name], query),
             "speed": compare(seconds[name], seconds[FULL]),
@@ -67,12 +67,12 @@ def measure_target(setup: Setup, target: str) -> Table:
 
 
 def recognize(nlp: Language, found: list[Doc], sentences: list[Sentence]) -> None:
-    """Recognise sentences and keep the docs."""
+    """Recognize sentences and keep the docs."""
     found += nlp.pipe(Doc(nlp.vocab, words=sentence.words) for sentence in sentences)
 
 
 def score(nlp: Language, docs: list[Doc], sentences: list[Sentence]) -> float:
-    """F1 of docs that were recognised."""
+    """F1 of docs that were recognized."""
     examples = make_examples(nlp.vocab, sentences)
     for eg, doc in zip(examples, docs, strict=True):
         eg.predicted = doc

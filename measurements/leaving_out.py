@@ -25,7 +25,7 @@ from spacy.util import load_config
 from spacy_epnet.corpora.mixing import split_type
 from spacy_epnet.evaluation.benchmark import Benchmark, Profile, make_targets
 from spacy_epnet.evaluation.results import to_markdown
-from spacy_epnet.pipelines import find_recognizer
+from spacy_epnet.recognizer.pipeline import find_recognizer
 from spacy_epnet.sources.catalog import load_pipeline
 
 from .benchmarking import choose_rows, run

@@ -1,4 +1,4 @@
-"""How fast texts are recognised."""
+"""How fast texts are recognized."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -42,7 +42,7 @@ TYPES = (5, 50, 500)
 
 
 def measure_recognition(setup: Setup) -> Iterator[Table]:
-    """Compare the recognisers, with each encoder on each kind of text."""
+    """Compare the recognizers, with each encoder on each kind of text."""
     train = setup.read("fewnerd_inter/train.txt", limit=300)
     for encoder, path in setup.encoders.items():
         is_main = encoder == setup.encoder[0]
@@ -89,7 +89,7 @@ def measure_texts(
     on_block: Callable[[int], object],
 ) -> Table:
     """Compare all pipelines on the same texts."""
-    # A recogniser that finds nothing would have little to do.
+    # A recognizer that finds nothing would have little to do.
     found: Counter[str] = Counter()
 
     def run(name: str, texts: list[list[str]]) -> None:

@@ -1,4 +1,4 @@
-"""The settings that are compared, for each recogniser.
+"""The settings that are compared, for each recognizer.
 
 The first row is the default. The others say what differs: settings of the adaptation,
 under "component" those of the component, and under "profile" another profile.

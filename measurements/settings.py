@@ -5,7 +5,7 @@
 
 MODEL was trained without the corpora or types that TASKS, a folder, was made of with
 `measurements.tasks`. The first row is the default, and each other row changes what it
-says. With `--instead ner` a recogniser of spaCy's is fine-tuned from MODEL's encoder.
+says. With `--instead ner` a recognizer of spaCy's is fine-tuned from MODEL's encoder.
 The table takes the results of several sources together.
 """
 
@@ -21,7 +21,7 @@ from spacy.language import Language
 
 from spacy_epnet.evaluation.benchmark import Benchmark, Profile, make_targets
 from spacy_epnet.evaluation.results import to_markdown
-from spacy_epnet.pipelines import copy_pipeline, find_recognizer
+from spacy_epnet.recognizer.pipeline import copy_pipeline, find_recognizer
 
 from .benchmarking import choose_rows, run_together
 from .finetuning import FineTuning
@@ -61,7 +61,7 @@ def make_benchmark(nlp: Language, kind: str, title: str) -> Benchmark:
     """Make what measures a row, without targets yet.
 
     nlp (Language): The source.
-    kind (str): What the rows are of: a factory of ours, or a recogniser of spaCy's.
+    kind (str): What the rows are of: a factory of ours, or a recognizer of spaCy's.
     title (str): The row, which is what its profile is called.
     RETURNS (Benchmark): The benchmark.
     """

@@ -96,7 +96,7 @@ class SpanMarkerTuning(Benchmark):
         without: list[int],
         on_docs: Callable[[int], object],
     ) -> tuple[dict[str, Any], dict[str, float]]:
-        """Recognise the test set and score. See the base."""
+        """Recognize the test set and score. See the base."""
         examples = [make_bare_example(adapted.nlp, doc) for doc in test.docs]
         begin = perf_counter()
         # Sentences of similar length are encoded together.

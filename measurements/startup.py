@@ -54,7 +54,7 @@ MOST_TIMES = 1.2
 
 def measure_startup(setup: Setup) -> list[Table]:
     """Compare starting with us and without us, and loading a pipeline with its
-    recogniser and without."""
+    recognizer and without."""
     return [measure_imports(setup), measure_loading(setup)]
 
 
@@ -94,7 +94,7 @@ def run(before: str, timed: str) -> float:
 
 
 def measure_loading(setup: Setup) -> Table:
-    """Load an adapted pipeline with its recogniser and without it."""
+    """Load an adapted pipeline with its recognizer and without it."""
     encoder, path = setup.encoder
     train = setup.read("fewnerd_inter/train.txt", limit=300)
     source = train_briefly(make_pipeline(path, "epnet_ner"), train)

@@ -11,7 +11,7 @@ from spacy.language import Language
 from spacy.util import load_config
 
 from spacy_epnet.evaluation.benchmark import Benchmark, Profile, Target
-from spacy_epnet.pipelines import find_recognizer
+from spacy_epnet.recognizer.pipeline import find_recognizer
 
 from .finetuning import FineTuning
 from .sources import limit_steps, train_source
@@ -67,7 +67,7 @@ def turn_to_nnshot(nlp: Language) -> Language:
 
 
 def tune(rival: Any) -> Callable[..., Benchmark]:
-    """Make a benchmark of a recogniser of spaCy's, fine-tuned."""
+    """Make a benchmark of a recognizer of spaCy's, fine-tuned."""
     return lambda *args: FineTuning(*args, rival=rival)
 
 

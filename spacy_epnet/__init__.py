@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .adapting import AdaptReport, adapt
     from .evaluation.explanation import explain
-    from .recognizers.base import FewShotRecognizer
+    from .recognizer.base import FewShotRecognizer
     from .sources.catalog import load_source
 
 __version__ = "0.1.0"
@@ -14,7 +14,7 @@ __all__ = ["AdaptReport", "FewShotRecognizer", "adapt", "explain", "load_source"
 
 PLACES = {
     "AdaptReport": ".adapting",
-    "FewShotRecognizer": ".recognizers.base",
+    "FewShotRecognizer": ".recognizer.base",
     "adapt": ".adapting",
     "explain": ".evaluation.explanation",
     "load_source": ".sources.catalog",

@@ -18,7 +18,7 @@ from spacy_epnet.corpora.conversion import convert
 
 ROOT = Path(__file__).parent.parent
 SOURCE_CONFIG = ROOT / "configs" / "source.cfg"
-# How each recogniser is trained.
+# How each recognizer is trained.
 CONFIGS = {
     "epnet_ner": SOURCE_CONFIG,
     "epnet_tokens_ner": ROOT / "configs" / "epnet_tokens.cfg",

@@ -13,9 +13,9 @@ from spacy.training import Example
 import spacy_epnet
 from spacy_epnet.adapting import adapt
 from spacy_epnet.encoder.listeners import get_listeners
-from spacy_epnet.pipelines import find_recognizer, run_upstream
-from spacy_epnet.recognizers.epnet.component import EPNetRecognizer
-from spacy_epnet.recognizers.settings import make_adapt_config, merge
+from spacy_epnet.epnet.component import EPNetRecognizer
+from spacy_epnet.recognizer.pipeline import find_recognizer, run_upstream
+from spacy_epnet.recognizer.settings import make_adapt_config, merge
 
 from .conftest import get_ents
 
@@ -212,8 +212,8 @@ def test_sentences_that_the_pipeline_marks_count(trained, monkeypatch):
     monkeypatch.setattr(
         EPNetRecognizer,
         "learn",
-        lambda pipe, lesson, settings: (
-            lessons.append(lesson) or learn(pipe, lesson, settings)
+        lambda pipe, task, settings: (
+            lessons.append(task) or learn(pipe, task, settings)
         ),
     )
     adapt(trained, SUPPORT, **FAST)
@@ -304,7 +304,7 @@ def test_parts_of_a_block_can_be_changed_or_all_of_it():
     assert config["how"]["x"] == 1
 
 
-def test_a_pipeline_without_a_recogniser(trained):
+def test_a_pipeline_without_a_recognizer(trained):
     with pytest.raises(ValueError, match=r"\[EP023\].*no components"):
         adapt(spacy.blank("en"), SUPPORT)
     trained.add_pipe("epnet_ner", name="second")
@@ -313,7 +313,7 @@ def test_a_pipeline_without_a_recogniser(trained):
     assert find_recognizer(trained, "second") == ("second", trained.get_pipe("second"))
 
 
-def test_components_before_the_recogniser_run_and_others_do_not(trained):
+def test_components_before_the_recognizer_run_and_others_do_not(trained):
     trained.add_pipe("sentencizer", first=True)
     trained.add_pipe("entity_ruler", last=True)
     (doc,) = run_upstream(trained, "epnet_ner", [trained.make_doc("Ada left. Rio .")])

@@ -3,7 +3,7 @@ import pytest
 import spacy
 
 from spacy_epnet.adapting import adapt
-from spacy_epnet.recognizers.epnet.assignment import (
+from spacy_epnet.epnet.assignment import (
     MAX_NAME_WEIGHT,
     Assignment,
     deal_rows,
@@ -36,9 +36,9 @@ def test_free_rows_are_neither_nones_nor_taken():
 
 
 def test_shares_are_a_softmax_of_negative_distances():
-    points, centres = RNG.normal(size=(4, 3)), RNG.normal(size=(5, 3))
-    distances = get_distances(points, centres)
-    assert distances[1, 2] == pytest.approx(((points[1] - centres[2]) ** 2).sum())
+    points, centers = RNG.normal(size=(4, 3)), RNG.normal(size=(5, 3))
+    distances = get_distances(points, centers)
+    assert distances[1, 2] == pytest.approx(((points[1] - centers[2]) ** 2).sum())
     shares = numpy.exp(get_log_shares(distances))
     likelihoods = numpy.exp(-distances)
     expected = likelihoods / likelihoods.sum(axis=1, keepdims=True)
@@ -144,9 +144,9 @@ def test_others_can_add_ways_to_assign(trained):
 def test_distances_take_no_memory_for_each_pair():
     import tracemalloc
 
-    points, centres = RNG.normal(size=(2000, 512)), RNG.normal(size=(36, 512))
+    points, centers = RNG.normal(size=(2000, 512)), RNG.normal(size=(36, 512))
     tracemalloc.start()
-    get_distances(points.astype("f"), centres.astype("f"))
+    get_distances(points.astype("f"), centers.astype("f"))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 20 * 2**20

@@ -148,7 +148,7 @@ ODD_TEXTS = {
 
 
 @pytest.mark.parametrize("text", ODD_TEXTS.values(), ids=ODD_TEXTS)
-def test_odd_texts_are_recognised_without_an_error(trained, text):
+def test_odd_texts_are_recognized_without_an_error(trained, text):
     doc = trained(text)
     assert doc.text == text
     assert not any(ent[0].is_space or ent[-1].is_space for ent in doc.ents)
@@ -157,7 +157,7 @@ def test_odd_texts_are_recognised_without_an_error(trained, text):
     assert get_ents(piped) == get_ents(doc)
 
 
-def test_docs_longer_than_the_encoders_window_are_recognised_to_the_end(trained):
+def test_docs_longer_than_the_encoders_window_are_recognized_to_the_end(trained):
     doc = trained(ODD_TEXTS["long"])
     assert len(doc.ents) > 90
     assert doc.ents[-1].end > 490

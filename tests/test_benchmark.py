@@ -16,7 +16,7 @@ from spacy_epnet.errors import CorpusError
 from spacy_epnet.evaluation.benchmark import Benchmark, Profile, make_targets
 from spacy_epnet.evaluation.query import Queries, Query
 from spacy_epnet.evaluation.results import Results
-from spacy_epnet.pipelines import find_recognizer
+from spacy_epnet.recognizer.pipeline import find_recognizer
 
 QUICK = {"lr": 0.01, "max_steps": 10, "average": 0}
 
@@ -99,7 +99,7 @@ def test_the_query_set_is_encoded_once(folder, monkeypatch):
     assert n_names == 0  # the target's types are the source's own
 
 
-def test_recognisers_over_the_same_encoder_share_query_sets(folder, trained):
+def test_recognizers_over_the_same_encoder_share_query_sets(folder, trained):
     corpus = Corpus(folder / "one" / "test.spacy", trained.vocab)
     queries = Queries()
     first = queries.get(trained, "epnet_ner", corpus)

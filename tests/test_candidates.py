@@ -4,12 +4,12 @@ import spacy
 from spacy.tokens import Doc
 from thinc.api import NumpyOps
 
-from spacy_epnet.recognizers.candidates import (
+from spacy_epnet.recognizer.candidates import (
     get_candidates,
     list_starts,
     make_spans,
 )
-from spacy_epnet.recognizers.layout import get_layout, iter_windows
+from spacy_epnet.recognizer.layout import get_layout, iter_windows
 
 OPS = NumpyOps()
 

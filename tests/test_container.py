@@ -9,14 +9,14 @@ from spacy.util import load_config, load_model_from_config
 from torch.distributions import Independent, Normal, kl_divergence
 
 from spacy_epnet import adapt
-from spacy_epnet.recognizers.gold import UNKNOWN
-from spacy_epnet.recognizers.learning import deal_evenly
-from spacy_epnet.recognizers.tokens.gaussians import (
+from spacy_epnet.baselines.tokens.gaussians import (
     Gaussians,
     get_contrastive_loss,
     get_divergences,
     get_mean_distances,
 )
+from spacy_epnet.recognizer.gold import UNKNOWN
+from spacy_epnet.recognizer.task import split_evenly
 
 from .conftest import CONFIGS, get_ents, train
 from .test_adapt import SUPPORT
@@ -187,9 +187,9 @@ def test_an_encoder_that_others_need_is_not_trained(source, references):
 
 
 def test_large_support_sets_are_learned_in_parts(source):
-    assert [part.stop - part.start for part in deal_evenly([5] * 130)] == [44, 44, 44]
-    assert deal_evenly([5] * 64) == [slice(0, 64)]
-    assert len(deal_evenly([300] * 64)) == 5
+    assert [part.stop - part.start for part in split_evenly([5] * 130)] == [44, 44, 44]
+    assert split_evenly([5] * 64) == [slice(0, 64)]
+    assert len(split_evenly([300] * 64)) == 5
     report = adapt(source, SUPPORT * 30, lr=0.0005, max_steps=2)
     losses = report.learning.details["losses"]
     assert losses[0] > losses[1]

@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 import spacy_epnet.cli
 from spacy_epnet.corpora import files as corpus_files
 from spacy_epnet.corpora.conversion import convert
+from spacy_epnet.corpora.label_mapping import LabelMapping, read_groups, resolve_types
 from spacy_epnet.corpora.reading import META_KEY
-from spacy_epnet.corpora.surgery import TypeSurgery, read_groups, resolve_types
 from spacy_epnet.errors import CorpusError
 
 from .conftest import ROOT, ROWS
@@ -52,8 +52,8 @@ def get_labels(path):
 )
 def test_types_are_kept_dropped_and_renamed(source, tmp_path, settings, expected):
     output = tmp_path / "out.spacy"
-    surgery = TypeSurgery(**settings)
-    report = convert([source], output, surgery=surgery)
+    mapping = LabelMapping(**settings)
+    report = convert([source], output, mapping=mapping)
     assert get_labels(output) == expected
     assert sum(report.dropped.values()) == 3 - sum(map(len, expected))
     assert all(doc.has_annotation("ENT_IOB") for doc in read(output))

@@ -6,12 +6,12 @@ import spacy
 from spacy.training import Example
 
 from spacy_epnet import adapt
-from spacy_epnet.recognizers.epnet.head import (
+from spacy_epnet.baselines.means import get_halves_loss
+from spacy_epnet.epnet.head import (
     begin_projecting,
     get_prototypes,
     project_spans,
 )
-from spacy_epnet.recognizers.means import get_halves_loss
 
 from .conftest import SMALL_TOK2VEC
 

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from spacy_epnet.cli import epnet_cli
 from spacy_epnet.hashes import HASHES, add_hashes
-from spacy_epnet.pipelines import is_pipeline
+from spacy_epnet.recognizer.pipeline import is_pipeline
 
 from .conftest import get_ents
 

@@ -2,7 +2,7 @@ import numpy
 import pytest
 from thinc.api import NumpyOps
 
-from spacy_epnet.recognizers.epnet.decoding import (
+from spacy_epnet.epnet.decoding import (
     Winner,
     drop_overlaps,
     get_winners,

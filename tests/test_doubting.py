@@ -5,8 +5,8 @@ import spacy
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin, Span
 
-from spacy_epnet.corpora.doubting import doubt_docs
 from spacy_epnet.corpora.mixing import get_corpus
+from spacy_epnet.corpora.partial_annotation import doubt_docs
 
 from .test_cli import run
 
@@ -15,7 +15,7 @@ MISSING, OUTSIDE = 0, 2
 
 @Language.component("capitals_of_the_right_corpus")
 def mark_capitals(doc):
-    """Takes every capitalised word for an entity, in docs of one corpus."""
+    """Takes every capitalized word for an entity, in docs of one corpus."""
     if get_corpus(doc) == "news":
         words = [token for token in doc if token.is_title]
         doc.ents = [Span(doc, word.i, word.i + 1, label="NAME") for word in words]

@@ -12,8 +12,8 @@ import spacy
 from spacy import registry
 from spacy.util import load_config, load_model_from_config
 
-from spacy_epnet.recognizers.epnet.component import EPNetRecognizer
-from spacy_epnet.recognizers.settings import make_adapt_config
+from spacy_epnet.epnet.component import EPNetRecognizer
+from spacy_epnet.recognizer.settings import make_adapt_config
 
 from .conftest import CONFIGS, ROOT
 

@@ -19,7 +19,7 @@ from .conftest import SMALL_TOK2VEC
 
 assert toy.make_toy
 
-# The toy recogniser knows the words of the support set by heart.
+# The toy recognizer knows the words of the support set by heart.
 EPISODES = [
     {
         # Ada is right, Rio is missed, and the second Ulm is invented.

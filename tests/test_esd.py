@@ -9,23 +9,16 @@ from spacy.training import Example
 from thinc.api import NumpyOps
 
 from spacy_epnet import adapt
-from spacy_epnet.recognizers.candidates import get_candidates
-from spacy_epnet.recognizers.esd import contexts as contexts_module
-from spacy_epnet.recognizers.esd import network as network_module
-from spacy_epnet.recognizers.esd.contexts import iter_parts, number_contexts
-from spacy_epnet.recognizers.esd.decoding import (
-    choose_spans,
-    get_overlaps,
-    group_spans,
-    resolve_overlaps,
-)
-from spacy_epnet.recognizers.esd.layer import Episode, recall
-from spacy_epnet.recognizers.esd.network import (
+from spacy_epnet.baselines.esd import contexts as contexts_module
+from spacy_epnet.baselines.esd import esd_network as network_module
+from spacy_epnet.baselines.esd.contexts import iter_parts, number_contexts
+from spacy_epnet.baselines.esd.esd_layer import Episode, recall
+from spacy_epnet.baselines.esd.esd_network import (
     SpanAttention,
     SpanAttentionNetwork,
     measure_columns,
 )
-from spacy_epnet.recognizers.esd.nones import (
+from spacy_epnet.baselines.esd.nones import (
     DISJOINT,
     INSIDE,
     OVERLAPPING,
@@ -33,8 +26,15 @@ from spacy_epnet.recognizers.esd.nones import (
     get_loss,
     get_probabilities,
 )
-from spacy_epnet.recognizers.layout import Layout, get_layout
-from spacy_epnet.recognizers.memory import get_memory
+from spacy_epnet.baselines.esd.soft_nms import (
+    choose_spans,
+    get_overlaps,
+    group_spans,
+    resolve_overlaps,
+)
+from spacy_epnet.baselines.memory import get_memory
+from spacy_epnet.recognizer.candidates import get_candidates
+from spacy_epnet.recognizer.layout import Layout, get_layout
 
 from .conftest import SMALL_TOK2VEC, get_ents, train
 from .test_tokens import check_gradient
@@ -451,7 +451,7 @@ def test_the_memory_is_found_anew_when_weights_change(nlp, references):
     numpy.testing.assert_allclose(after.seen, 2 * before.seen, rtol=1e-5)
 
 
-def test_nothing_is_recognised_before_anything_is_remembered(nlp):
+def test_nothing_is_recognized_before_anything_is_remembered(nlp):
     pipe = nlp.get_pipe("esd_ner")
     doc = nlp("Ada lives in Paris .")
     assert get_ents(doc) == []

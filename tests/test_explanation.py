@@ -21,10 +21,10 @@ def test_entities_are_explained_by_probabilities_and_examples(adapted):
     others = dict(first.runners_up)
     assert set(others) == {"CITY", "no entity"}
     assert first.probability + sum(others.values()) == pytest.approx(1, abs=1e-5)
-    nearest = first.neighbours[0]
+    nearest = first.neighbors[0]
     assert (nearest.text, nearest.label, nearest.sentence) == ("Ada", "PILOT", text)
     assert nearest.distance == pytest.approx(0, abs=1e-3)
-    distances = [near.distance for near in first.neighbours]
+    distances = [near.distance for near in first.neighbors]
     assert distances == sorted(distances)
     assert len(distances) == 3
 
@@ -35,15 +35,15 @@ def test_explanations_survive_the_disk(adapted, tmp_path):
     expected = explain(adapted, SUPPORT[1][0])
     adapted.to_disk(tmp_path / "adapted")
     loaded = explain(spacy.load(tmp_path / "adapted"), SUPPORT[1][0])
-    assert [e.neighbours[0][:3] for e in loaded] == [
-        e.neighbours[0][:3] for e in expected
+    assert [e.neighbors[0][:3] for e in loaded] == [
+        e.neighbors[0][:3] for e in expected
     ]
 
 
 def test_examples_can_be_forgotten(trained):
     nlp = adapt(trained, SUPPORT, remember=False, **FAST).nlp
     assert nlp.get_pipe("epnet_ner").learned["support"] == []
-    assert all(not e.neighbours for e in explain(nlp, SUPPORT[0][0]))
+    assert all(not e.neighbors for e in explain(nlp, SUPPORT[0][0]))
 
 
 def test_texts_without_entities(adapted):
@@ -56,7 +56,7 @@ def test_generations_are_explained_apart(trained):
     nlp = adapt(trained, town, labels="extend").nlp
     found = {e.label: e for e in explain(nlp, "Ada lives in Paris .")}
     assert {"PERSON", "TOWN"} <= set(found)
-    assert [near.label for near in found["TOWN"].neighbours] == ["TOWN"]
+    assert [near.label for near in found["TOWN"].neighbors] == ["TOWN"]
     assert "PLACE" in dict(found["TOWN"].runners_up)
     assert "TOWN" not in dict(found["TOWN"].runners_up)
 

@@ -44,7 +44,7 @@ def test_old_predictions_are_the_same_to_the_last_bit(trained, extended):
     assert before[3][0]
 
 
-def test_the_new_type_is_recognised_beside_the_old_ones(trained, extended):
+def test_the_new_type_is_recognized_beside_the_old_ones(trained, extended):
     pipe = extended.get_pipe("epnet_ner")
     assert pipe.labels == ("PERSON", "PLACE", "TOWN")
     assert [*map(list, pipe.generations)] == [["PERSON", "PLACE"], ["TOWN"]]
@@ -122,7 +122,7 @@ def test_types_are_removed(extended):
     assert pipe.prototypes["OTHER"] == row
 
 
-def test_removing_all_types_leaves_a_recogniser_of_nothing(trained):
+def test_removing_all_types_leaves_a_recognizer_of_nothing(trained):
     pipe = trained.get_pipe("epnet_ner")
     for label in pipe.labels:
         pipe.remove_label(label)

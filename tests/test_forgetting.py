@@ -8,7 +8,7 @@ from spacy.vocab import Vocab
 from typer.testing import CliRunner
 
 from spacy_epnet import adapt
-from spacy_epnet.adapting.scratch import make_scratch
+from spacy_epnet.adapting.vocab_copy import make_separate_vocab
 from spacy_epnet.cli import epnet_cli
 
 WORDS = ["Qwyxbrul", "vrompled", "Zandorf-Eek", "unflibbing"]
@@ -63,7 +63,9 @@ def test_texts_are_read_in_the_same_way(lang):
     nlp = spacy.blank(lang)
     known = set(nlp.vocab.strings)
     text = "Dr. Qwyxbrul isn't in the U.K. z.B. 中文 x@y.org $10,5"
-    read = [(t.text, t.norm_, t.shape_) for t in make_scratch(nlp).make_doc(text)]
+    read = [
+        (t.text, t.norm_, t.shape_) for t in make_separate_vocab(nlp).make_doc(text)
+    ]
     assert set(nlp.vocab.strings) == known
     assert [(t.text, t.norm_, t.shape_) for t in nlp.make_doc(text)] == read
 
@@ -71,14 +73,14 @@ def test_texts_are_read_in_the_same_way(lang):
 def test_vectors_are_those_of_the_pipeline():
     nlp = spacy.blank("en")
     nlp.vocab.set_vector("cat", numpy.asarray([1.0, 2.0], dtype="f"))
-    twin = make_scratch(nlp)
+    twin = make_separate_vocab(nlp)
     assert twin.make_doc("cat")[0].vector.tolist() == [1.0, 2.0]
     assert twin.vocab.vectors is nlp.vocab.vectors
     assert nlp.vocab.vectors.strings is nlp.vocab.strings
 
 
 def test_no_tokenizer_is_made_for_tokens(trained, references, monkeypatch):
-    monkeypatch.setattr("spacy_epnet.adapting.scratch.copy_tokenizer", None)
+    monkeypatch.setattr("spacy_epnet.adapting.vocab_copy.copy_tokenizer", None)
     docs = []
     for doc in references[:4]:
         words = [t.text for t in doc]
@@ -89,13 +91,13 @@ def test_no_tokenizer_is_made_for_tokens(trained, references, monkeypatch):
 
 def test_a_vocabulary_is_copied_once():
     nlp = spacy.blank("en")
-    twin = make_scratch(nlp)
+    twin = make_separate_vocab(nlp)
     twin.make_doc("vrompled")
-    assert make_scratch(nlp).vocab is twin.vocab
+    assert make_separate_vocab(nlp).vocab is twin.vocab
     nlp.vocab.strings.add("unflibbing")
-    again = make_scratch(nlp)
+    again = make_separate_vocab(nlp)
     assert again.vocab is not twin.vocab
     assert "unflibbing" in again.vocab.strings
     assert "vrompled" not in again.vocab.strings
     nlp.vocab = spacy.blank("en").vocab
-    assert "unflibbing" not in make_scratch(nlp).vocab.strings
+    assert "unflibbing" not in make_separate_vocab(nlp).vocab.strings

@@ -34,8 +34,8 @@ from spacy_epnet.corpora import conversion, files
 from spacy_epnet.corpora.conversion import convert
 from spacy_epnet.corpora.docs import make_tokenizer
 from spacy_epnet.corpora.episodes import read_episodes
+from spacy_epnet.corpora.label_mapping import read_groups
 from spacy_epnet.corpora.sampling import Corpus
-from spacy_epnet.corpora.surgery import read_groups
 from spacy_epnet.errors import CorpusError
 from spacy_epnet.evaluation.comparison import read_comparison
 from spacy_epnet.evaluation.episodes import EpisodeResults

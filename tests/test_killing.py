@@ -28,7 +28,7 @@ from spacy.util import fix_random_seed, load_model_from_config
 from spacy_epnet.cli import epnet_cli
 from spacy_epnet.encoder import download
 from spacy_epnet.encoder.download import PackagedEncoder
-from spacy_epnet.pipelines import is_pipeline
+from spacy_epnet.recognizer.pipeline import is_pipeline
 from spacy_epnet.sources import catalog
 from spacy_epnet.sources.packing import pack_source
 from spacy_epnet.training.checkpoint import load_progress

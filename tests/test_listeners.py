@@ -1,4 +1,4 @@
-"""Recognisers over what other packages feed them."""
+"""Recognizers over what other packages feed them."""
 
 from types import SimpleNamespace
 
@@ -65,7 +65,7 @@ def make_curated(tiny_encoder, examples):
 
 
 @pytest.mark.parametrize("name", CONFIGS)
-def test_recognisers_train_and_adapt_over_curated_transformers(
+def test_recognizers_train_and_adapt_over_curated_transformers(
     make_curated, examples, references, name
 ):
     nlp = make_curated(name)

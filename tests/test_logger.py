@@ -2,7 +2,7 @@ import io
 
 import pytest
 
-from spacy_epnet.recognizers.logger import make_console_logger
+from spacy_epnet.training.logger import make_console_logger
 
 
 @pytest.fixture

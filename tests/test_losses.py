@@ -1,8 +1,8 @@
 import numpy
 import pytest
 
-from spacy_epnet.recognizers.epnet.losses import get_dispersion_loss, get_span_loss
-from spacy_epnet.recognizers.epnet.prototypes import get_dispersion, get_initial_scale
+from spacy_epnet.epnet.losses import get_dispersion_loss, get_span_loss
+from spacy_epnet.epnet.prototypes import get_dispersion, get_initial_scale
 
 RNG = numpy.random.default_rng(0)
 

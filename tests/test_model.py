@@ -5,13 +5,13 @@ import torch
 from spacy.tokens import Doc
 from thinc.api import Adam, Model, NumpyOps
 
-from spacy_epnet.recognizers.candidates import get_candidates
-from spacy_epnet.recognizers.epnet.head import measure_spans, project_spans
-from spacy_epnet.recognizers.epnet.losses import get_dispersion_loss, get_span_loss
-from spacy_epnet.recognizers.epnet.model import COSINE_RADIUS, build_epnet_model
-from spacy_epnet.recognizers.epnet.network import pool_spans, square_distances
-from spacy_epnet.recognizers.epnet.prototypes import get_dispersion
-from spacy_epnet.recognizers.layout import get_layout
+from spacy_epnet.epnet.head import measure_spans, project_spans
+from spacy_epnet.epnet.losses import get_dispersion_loss, get_span_loss
+from spacy_epnet.epnet.model import COSINE_RADIUS, build_epnet_model
+from spacy_epnet.epnet.network import pool_spans, square_distances
+from spacy_epnet.epnet.prototypes import get_dispersion
+from spacy_epnet.recognizer.candidates import get_candidates
+from spacy_epnet.recognizer.layout import get_layout
 
 OPS = NumpyOps()
 WIDTH = 6
@@ -69,9 +69,9 @@ def test_pooling_agrees_with_a_loop():
 
 
 def test_distances_are_squared_and_euclidean():
-    points, centres = torch.randn(7, 5), torch.randn(4, 5)
-    expected = torch.cdist(points, centres) ** 2
-    torch.testing.assert_close(square_distances(points, centres), expected)
+    points, centers = torch.randn(7, 5), torch.randn(4, 5)
+    expected = torch.cdist(points, centers) ** 2
+    torch.testing.assert_close(square_distances(points, centers), expected)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.util import load_model_from_config
 
-from spacy_epnet.recognizers.epnet import search
+from spacy_epnet.epnet import search
 
 from .conftest import SMALL_TOK2VEC, get_ents, train
 

@@ -9,17 +9,19 @@ from typer.testing import CliRunner
 
 from spacy_epnet import adapt
 from spacy_epnet.cli import epnet_cli
+from spacy_epnet.epnet.head import get_prototypes
+from spacy_epnet.epnet.prototypes import get_dispersion
 from spacy_epnet.evaluation.geometry import (
     HeatMap,
     SpanMap,
     choose_evenly,
     embed_entities,
-    list_centres,
+    list_centers,
     make_heat_map,
     make_span_map,
 )
 from spacy_epnet.evaluation.plots import (
-    COLOURS,
+    COLORS,
     Line,
     draw_confusion,
     draw_heat_maps,
@@ -28,8 +30,6 @@ from spacy_epnet.evaluation.plots import (
     get_style,
     save,
 )
-from spacy_epnet.recognizers.epnet.head import get_prototypes
-from spacy_epnet.recognizers.epnet.prototypes import get_dispersion
 
 
 def test_distances_are_those_of_the_prototypes(trained):
@@ -58,14 +58,14 @@ def test_what_there_are_no_pairs_of_has_no_mean():
     assert heat.summarize() == {"all": 4.0, "types": None, "None and types": 4.0}
 
 
-def test_entities_are_where_the_recogniser_sees_them(trained, references):
+def test_entities_are_where_the_recognizer_sees_them(trained, references):
     labels, points = embed_entities(trained, references)
     ents = [ent.label_ for doc in references for ent in doc.ents]
     assert labels == ents
-    names, centres = list_centres(trained, None)
+    names, centers = list_centers(trained, None)
     # The pipeline knows these by heart: each is nearest to what stands for its type.
     right = [
-        names[((centres[:3] - point) ** 2).sum(axis=1).argmin()] == label
+        names[((centers[:3] - point) ** 2).sum(axis=1).argmin()] == label
         for label, point in zip(labels, points, strict=True)
     ]
     assert sum(right) > 0.9 * len(right)
@@ -75,8 +75,8 @@ def test_spans_are_laid_out_with_their_types(trained, references):
     found = make_span_map(trained, references, per_type=6)
     assert sorted(found.labels) == ["PERSON"] * 6 + ["PLACE"] * 6
     assert found.spans.shape == (12, 2)
-    assert found.centre_names == ["PERSON", "PLACE"]
-    assert found.centres.shape == (2, 2)
+    assert found.center_names == ["PERSON", "PLACE"]
+    assert found.centers.shape == (2, 2)
     again = make_span_map(trained, references, per_type=6)
     assert numpy.allclose(found.spans, again.spans)
     assert choose_evenly(["a", "b", "a", "a"], 2, 0)[-1] <= 3
@@ -85,7 +85,7 @@ def test_spans_are_laid_out_with_their_types(trained, references):
 def test_many_types_can_be_told_apart():
     styles = {tuple(get_style(number).items()) for number in range(40)}
     assert len(styles) == 40
-    assert len({*COLOURS}) == len(COLOURS)
+    assert len({*COLORS}) == len(COLORS)
 
 
 def invoke(*args):

@@ -9,9 +9,9 @@ from spacy.vocab import Vocab
 from spacy_epnet.corpora.conversion import convert
 from spacy_epnet.corpora.docs import OVERLAPPING, UNALIGNED
 from spacy_epnet.corpora.formats import detect_format
+from spacy_epnet.corpora.label_mapping import LabelMapping
 from spacy_epnet.corpora.readers.json_lines import REJECTED, SEVERAL_LABELS
 from spacy_epnet.corpora.reading import META_KEY
-from spacy_epnet.corpora.surgery import TypeSurgery
 
 from .corpus_tools import get_ents, get_words
 from .test_column_files import BIO
@@ -47,8 +47,8 @@ def test_conll2012_brackets(run):
         [],
     ]
     assert report.notes[OVERLAPPING] == 1
-    surgery = TypeSurgery(types=["GPE"])
-    docs, report = run(CONLL2012, name="a.v4_gold_conll", surgery=surgery)
+    mapping = LabelMapping(types=["GPE"])
+    docs, report = run(CONLL2012, name="a.v4_gold_conll", mapping=mapping)
     assert [get_ents(doc) for doc in docs[:2]] == [
         [("Hong Kong", "GPE")],
         [("Paris", "GPE")],
@@ -133,7 +133,7 @@ JSON = {
     "label studio": {
         "data": {"text": TEXT},
         "annotations": [
-            {"was_cancelled": True, "result": []},
+            {"was_canceled": True, "result": []},
             {
                 "result": [
                     {"type": "choices", "value": {"choices": ["x"]}},
@@ -185,7 +185,7 @@ def test_unannotated_tasks_are_no_negatives(run):
         {"data": {"text": TEXT}, "annotations": []},
         {
             "data": {"text": TEXT},
-            "annotations": [{"was_cancelled": True, "result": []}],
+            "annotations": [{"was_canceled": True, "result": []}],
         },
         {"data": {"text": TEXT}, "annotations": [{"result": []}]},
     ]
@@ -207,7 +207,7 @@ def test_offsets_of_javascript_are_understood(run):
 
 def test_wanted_types_are_not_hidden_by_others(run):
     record = {"text": TEXT, "label": [], "entities": [[0, 3, "A"], [0, 9, "B"]]}
-    settings = {"surgery": TypeSurgery(drop_types=["B"])}
+    settings = {"mapping": LabelMapping(drop_types=["B"])}
     docs, report = run(json.dumps(record), name="a.jsonl", **settings)
     assert get_ents(docs[0]) == [("Ada", "A")]
     assert report.notes[OVERLAPPING] == 0

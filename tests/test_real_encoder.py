@@ -9,7 +9,7 @@ from spacy.tokens import DocBin
 from spacy.vocab import Vocab
 
 from spacy_epnet.encoder.download import MINILM, fetch_encoder
-from spacy_epnet.recognizers.epnet import search
+from spacy_epnet.epnet import search
 
 from .conftest import ROOT, SOURCE_CONFIG, get_ents
 
@@ -71,7 +71,7 @@ def test_learns_the_toy_corpus(trained, corpus):
     assert len(scores["ents_per_type"]) == 6
 
 
-def test_batches_and_single_texts_are_recognised_alike(trained):
+def test_batches_and_single_texts_are_recognized_alike(trained):
     nlp = spacy.load(trained)
     batched = list(nlp.pipe(SOURCE_TEXTS))
     for doc, text in zip(batched, SOURCE_TEXTS, strict=True):
@@ -98,7 +98,7 @@ def test_fast_paths_change_no_prediction(trained, corpus, monkeypatch):
     assert recognize() == fast
 
 
-def test_long_documents_are_recognised_to_the_end(trained):
+def test_long_documents_are_recognized_to_the_end(trained):
     nlp = spacy.load(trained)
     sentence = "Marie Curie spoke to the press in Nairobi . "
     once = [ent.label_ for ent in nlp(sentence).ents]

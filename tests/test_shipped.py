@@ -74,17 +74,17 @@ def evaluate(model, path):
 
 
 @pytest.mark.parametrize("name", list_sources())
-def test_weights_are_small_and_their_licences_named(name):
+def test_weights_are_small_and_their_licenses_named(name):
     folder = PACKED / name
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     assert size < MAX_MEGABYTES[name] * 1e6
     meta = srsly.read_json(folder / "meta.json")
-    licence = (PACKED / "LICENSE.md").read_text(encoding="utf8")
+    license = (PACKED / "LICENSE.md").read_text(encoding="utf8")
     page = (ROOT / "docs" / "sources.md").read_text(encoding="utf8")
     assert len(meta["sources"]) >= 10
     for note in meta["sources"]:
         row = [note["name"], note["author"], note["license"], note["url"]]
-        assert f"| {' | '.join(row)} |" in licence
+        assert f"| {' | '.join(row)} |" in license
         assert re.search(
             rf"^\| `{note['corpus']}` .* {note['license']} \|$", page, re.MULTILINE
         )
@@ -96,7 +96,7 @@ def test_five_examples_of_each_type_teach_a_new_domain(adapted, corpus):
     assert scores["ents_f"] > 0.6
 
 
-def test_the_demos_sentences_are_recognised(shipped, corpus):
+def test_the_demos_sentences_are_recognized(shipped, corpus):
     nlp = spacy.load(shipped)
     dev = Corpus(corpus / "spaceflight-dev.spacy", nlp.vocab)
     shown = list(spacy.training.Corpus(corpus / "sentences.spacy")(nlp))
@@ -117,7 +117,7 @@ def test_adapting_takes_seconds_and_repeats_to_the_last_digit(shipped, support):
     assert second.seconds["total"] < 60
 
 
-def test_old_types_are_recognised_as_before_when_new_ones_join(shipped, support):
+def test_old_types_are_recognized_as_before_when_new_ones_join(shipped, support):
     nlp = spacy.load(shipped)
     docs = Corpus(support, nlp.vocab).docs
     for doc in docs:

@@ -7,12 +7,12 @@ import torch
 from spacy.tokens import Doc
 from thinc.api import Model, NumpyOps
 
-from spacy_epnet.recognizers.candidates import list_starts, make_spans
-from spacy_epnet.recognizers.epnet import sieve as sieve_module
-from spacy_epnet.recognizers.epnet.model import build_epnet_model
-from spacy_epnet.recognizers.epnet.search import find_winners
-from spacy_epnet.recognizers.epnet.sieve import Sieve
-from spacy_epnet.recognizers.layout import get_layout
+from spacy_epnet.epnet import candidate_filter as sieve_module
+from spacy_epnet.epnet.candidate_filter import CandidateFilter
+from spacy_epnet.epnet.model import build_epnet_model
+from spacy_epnet.epnet.search import find_winners
+from spacy_epnet.recognizer.candidates import list_starts, make_spans
+from spacy_epnet.recognizer.layout import get_layout
 
 OPS = NumpyOps()
 VOCAB = spacy.blank("en").vocab  # knows which tokens are space
@@ -116,7 +116,7 @@ def test_what_cannot_be_an_entity_is_sorted_out(batch, dtype):
     tokens, layout = batch
     rows = [0, 3, 1, 5]
     place_none(head, batch, rows)
-    sieve = Sieve(head, [OPS.asarray1i(rows)])
+    sieve = CandidateFilter(head, [OPS.asarray1i(rows)])
     assert sieve.dtype == dtype
     (passed,) = sieve.sift(tokens, list_starts(layout, 10, ops=OPS))
     spans, leads = get_leads(head, batch, rows)
@@ -130,7 +130,7 @@ def test_rounding_is_measured_and_larger_in_half_precision(batch):
     tokens, layout = batch
     errors = []
     for dtype in PRECISIONS:
-        sieve = Sieve(head, [OPS.asarray1i([0, 3])], dtype=dtype)
+        sieve = CandidateFilter(head, [OPS.asarray1i([0, 3])], dtype=dtype)
         sieve.sift(tokens, list_starts(layout, 10, ops=OPS))
         errors += sieve.rounding
         assert sieve.n_measured >= sieve_module.SAMPLE_SIZE
@@ -142,7 +142,7 @@ def test_rounding_is_measured_until_enough_was_seen(batch):
     head.shims[0]._model.dropout = 0.5  # left from training
     head.shims[0]._model.train()
     tokens, layout = batch
-    sieve = Sieve(head, [OPS.asarray1i([0, 3])], dtype=torch.float32)
+    sieve = CandidateFilter(head, [OPS.asarray1i([0, 3])], dtype=torch.float32)
     empty = [OPS.alloc1i(0)] * 10
     (passed,) = sieve.sift(tokens, empty)
     assert len(passed) == 0
@@ -164,20 +164,22 @@ def test_older_generations_are_found_the_same_to_the_last_bit(batch):
     assert joined[1]
 
 
-def test_recognisers_without_labels_find_nothing(batch):
+def test_recognizers_without_labels_find_nothing(batch):
     assert search(make_head(), batch, [[0]], sifts=True) == [[]]
 
 
 def test_pipelines_predict_the_same_with_and_without_sifting(
     trained, references, monkeypatch
 ):
-    from spacy_epnet.recognizers.epnet import search
+    from spacy_epnet.epnet import search
 
     texts = [doc.text for doc in references] * 3
     assert sum(map(len, references)) * 3 > search.MIN_TOKENS_TO_SIFT
     used = []
-    sift = Sieve.sift
-    monkeypatch.setattr(Sieve, "sift", lambda *args: used.append(True) or sift(*args))
+    sift = CandidateFilter.sift
+    monkeypatch.setattr(
+        CandidateFilter, "sift", lambda *args: used.append(True) or sift(*args)
+    )
     results = []
     for limit in (search.MIN_TOKENS_TO_SIFT, 10**9):
         monkeypatch.setitem(

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import spacy_epnet
 from spacy_epnet.cli import epnet_cli
-from spacy_epnet.pipelines import hash_pipeline
+from spacy_epnet.recognizer.pipeline import hash_pipeline
 from spacy_epnet.sources import catalog
 from spacy_epnet.sources.changes import find_changes
 from spacy_epnet.sources.packing import pack_source, unpack_source

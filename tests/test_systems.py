@@ -201,7 +201,7 @@ def test_nnshot_is_made_of_structshot(folder, references):
 
 
 @pytest.mark.parametrize("rival", ["ner", "spancat_singlelabel"])
-def test_recognisers_of_spacy_are_fine_tuned(folder, rival):
+def test_recognizers_of_spacy_are_fine_tuned(folder, rival):
     settings = {"paths.encoder": "any", TRANSFORMER_NAME: "${paths.encoder}"}
     nlp = spacy.load(folder / "made" / "epnet" / "model-best", config=settings)
     before = nlp.to_bytes(exclude=["vocab"])

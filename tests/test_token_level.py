@@ -5,9 +5,9 @@ import spacy
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
-from spacy_epnet.recognizers.epnet.token_level import part_entities
-from spacy_epnet.recognizers.gold import read_gold
-from spacy_epnet.recognizers.layout import get_layout
+from spacy_epnet.baselines.epnet_tokens import part_entities
+from spacy_epnet.recognizer.gold import read_gold
+from spacy_epnet.recognizer.layout import get_layout
 
 from .conftest import SMALL_TOK2VEC, get_ents, train
 

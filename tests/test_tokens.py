@@ -7,18 +7,15 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from thinc.api import NumpyOps
 
-from spacy_epnet.recognizers.gold import UNKNOWN, read_gold
-from spacy_epnet.recognizers.layout import get_layout
-from spacy_epnet.recognizers.means import (
-    get_episode_loss,
-    get_means,
-    get_square_distances,
-)
-from spacy_epnet.recognizers.memory import Memory
-from spacy_epnet.recognizers.tokens.decoding import decode_runs
-from spacy_epnet.recognizers.tokens.distances import get_nearest_by_column, normalize
-from spacy_epnet.recognizers.tokens.nnshot import get_token_loss
-from spacy_epnet.recognizers.tokens.tags import tag_tokens
+from spacy_epnet.baselines.means import get_episode_loss, get_means
+from spacy_epnet.baselines.memory import Memory
+from spacy_epnet.baselines.tokens.distances import get_nearest_by_column, normalize
+from spacy_epnet.baselines.tokens.nnshot import get_token_loss
+from spacy_epnet.baselines.tokens.runs import decode_runs
+from spacy_epnet.baselines.tokens.tags import tag_tokens
+from spacy_epnet.recognizer.distances import get_square_distances
+from spacy_epnet.recognizer.gold import UNKNOWN, read_gold
+from spacy_epnet.recognizer.layout import get_layout
 
 from .conftest import SMALL_TOK2VEC
 
@@ -42,11 +39,11 @@ def make_memory(rng):
 
 
 def test_squared_distances(rng):
-    points, centres = rng.normal(size=(4, 3)), rng.normal(size=(6, 3))
-    found = get_square_distances(points, centres)
+    points, centers = rng.normal(size=(4, 3)), rng.normal(size=(6, 3))
+    found = get_square_distances(points, centers)
     for i, point in enumerate(points):
-        for j, centre in enumerate(centres):
-            assert found[i, j] == pytest.approx(((point - centre) ** 2).sum())
+        for j, center in enumerate(centers):
+            assert found[i, j] == pytest.approx(((point - center) ** 2).sum())
 
 
 def test_protonet_measures_distances_to_the_means_of_types(rng):
@@ -66,7 +63,7 @@ def test_protonet_measures_distances_to_the_means_of_types(rng):
     )
 
 
-def test_nnshot_measures_distances_to_the_nearest_normalised_token_of_each_type(rng):
+def test_nnshot_measures_distances_to_the_nearest_normalized_token_of_each_type(rng):
     memory, tokens = make_memory(rng), rng.normal(size=(7, 5)).astype("f")
     pipe = add_pipe("nnshot_ner")
     memory = memory._replace(vectors=pipe.represent(memory.vectors))
@@ -233,7 +230,7 @@ def test_runs_of_one_type_are_entities_inside_a_sentence():
     assert [p.start for p in some] == [0, 5, 6]
 
 
-def test_nothing_is_recognised_before_there_is_a_memory():
+def test_nothing_is_recognized_before_there_is_a_memory():
     for name in ("protonet_ner", "protonet_pd_ner", "nnshot_ner", "structshot_ner"):
         pipe = add_pipe(name)
         assert not pipe.is_ready

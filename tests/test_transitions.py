@@ -8,16 +8,16 @@ import spacy
 from spacy.training import Example
 
 from spacy_epnet import adapt
-from spacy_epnet.recognizers.gold import UNKNOWN
-from spacy_epnet.recognizers.layout import get_layout
-from spacy_epnet.recognizers.tokens import transitions
-from spacy_epnet.recognizers.tokens.transitions import (
+from spacy_epnet.baselines.tokens import transitions
+from spacy_epnet.baselines.tokens.transitions import (
     count_transitions,
     find_best_columns,
     temper,
     to_probabilities,
     transfer_transitions,
 )
+from spacy_epnet.recognizer.gold import UNKNOWN
+from spacy_epnet.recognizer.layout import get_layout
 
 from .conftest import SMALL_TOK2VEC
 

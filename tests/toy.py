@@ -1,4 +1,4 @@
-"""A recogniser outside the package: it knows words by heart."""
+"""A recognizer outside the package: it knows words by heart."""
 
 from pathlib import Path
 
@@ -6,10 +6,10 @@ from spacy.language import Language
 from spacy.pipeline.ner import make_ner_scorer
 from thinc.api import Model
 
-from spacy_epnet.recognizers.annotation import Prediction
-from spacy_epnet.recognizers.base import FewShotRecognizer
-from spacy_epnet.recognizers.learning import Learning
-from spacy_epnet.recognizers.settings import AdaptSettings, ComponentSettings
+from spacy_epnet.recognizer.annotation import Prediction
+from spacy_epnet.recognizer.base import FewShotRecognizer
+from spacy_epnet.recognizer.settings import AdaptSettings, ComponentSettings
+from spacy_epnet.recognizer.task import LearningReport
 
 PROFILES = Path(__file__).with_name("toy.cfg")
 
@@ -28,16 +28,16 @@ class ToyRecognizer(FewShotRecognizer):
     def can_predict(self, ent):
         return len(ent) == 1
 
-    def learn(self, lesson, settings):
-        words = dict(self.learned["words"]) if lesson.extends else {}
-        for gold in lesson.golds:
+    def learn(self, task, settings):
+        words = dict(self.learned["words"]) if task.extends else {}
+        for gold in task.golds:
             for ent in gold.ents:
                 words[ent.text.lower() if settings.ignore_case else ent.text] = (
                     ent.label_
                 )
-        self.set_labels([*(self.labels if lesson.extends else ()), *lesson.labels])
+        self.set_labels([*(self.labels if task.extends else ()), *task.labels])
         self.learned["words"] = words
-        return Learning(f"{len(words)} words", ("words",), {})
+        return LearningReport(f"{len(words)} words", ("words",), {})
 
     def recognize(self, docs, tokens):
         words = self.learned["words"]

@@ -1,4 +1,4 @@
-"""From a few marked examples to a recogniser of their types."""
+"""From a few marked examples to a recognizer of their types."""
 
 from .adapt import adapt
 from .report import AdaptReport

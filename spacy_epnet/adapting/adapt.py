@@ -8,21 +8,21 @@ from typing import Any, Literal
 from spacy.language import Language
 
 from ..errors import Errors
-from ..pipelines import (
+from ..randomness import seeded
+from ..recognizer.pipeline import (
     copy_pipeline,
     encode_docs,
     encode_texts,
     find_recognizer,
     take_over,
 )
-from ..randomness import seeded
-from ..recognizers.learning import Lesson, OnStep
-from ..recognizers.settings import make_adapt_config, resolve_adapt_settings
+from ..recognizer.settings import make_adapt_config, resolve_adapt_settings
+from ..recognizer.task import AdaptTask, OnStep
 from .checks import find_confusions
+from .joint_training import JointTraining, check_alone
 from .report import AdaptReport, describe_origin
-from .scratch import make_scratch
 from .support import Item, read_support, realign
-from .whole import WholeTraining, check_alone
+from .vocab_copy import make_separate_vocab
 
 
 def adapt(
@@ -39,16 +39,16 @@ def adapt(
 ) -> AdaptReport:
     """Teach a trained pipeline new entity types from a few marked examples.
 
-    nlp (Language): A pipeline with a few-shot recogniser, such as `epnet_ner`.
+    nlp (Language): A pipeline with a few-shot recognizer, such as `epnet_ner`.
     examples (Iterable[Item]): The support set: examples, annotated docs, or texts
         with entities, such as ("Ada left.", [(0, 3, "PERSON")]).
     labels (str): Whether the new types "replace" those of the pipeline, or "extend"
         them.
     in_place (bool): Whether to change the pipeline itself. Otherwise it stays as it
-        is, and the adapted one shares the weights of its encoder, unless the recogniser
+        is, and the adapted one shares the weights of its encoder, unless the recognizer
         trains it.
-    name (Optional[str]): The component, if the pipeline has several recognisers.
-    profile (str): The settings to begin with, one of the recogniser's profiles.
+    name (Optional[str]): The component, if the pipeline has several recognizers.
+    profile (str): The settings to begin with, one of the recognizer's profiles.
     check (bool): Whether to refuse types like none of whose examples anything can be
         predicted, and to look for those whose examples are missed even so, which takes
         a little time. When systems are measured, such types just count as missed.
@@ -70,7 +70,7 @@ def adapt(
     extends = labels == "extend"
     name, source = find_recognizer(nlp, name)
     origin = describe_origin(nlp, source)
-    support = read_support(make_scratch(nlp), examples, source, strict=check)
+    support = read_support(make_separate_vocab(nlp), examples, source, strict=check)
     config = make_adapt_config(
         source.profiles,
         profile,
@@ -97,8 +97,8 @@ def adapt(
         clock.lap("encode")
         training = None
         if with_encoder:
-            training = WholeTraining(twin, name, support.docs, support.golds)
-        lesson = Lesson(
+            training = JointTraining(twin, name, support.docs, support.golds)
+        task = AdaptTask(
             support.docs,
             support.golds,
             tokens,
@@ -109,7 +109,7 @@ def adapt(
             on_step,
             training,
         )
-        learning = pipe.learn(lesson, settings)
+        learning = pipe.learn(task, settings)
         if training is not None:
             tokens = training.encode()
         clock.lap("learn")

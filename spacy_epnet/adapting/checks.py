@@ -4,8 +4,8 @@ from collections import Counter
 
 from spacy.tokens import Span
 
-from ..recognizers.annotation import Prediction
-from ..recognizers.contract import Contract
+from ..recognizer.annotation import Prediction
+from ..recognizer.contract import Contract
 from ..types import TokenVectors
 from .support import Problem, Support
 
@@ -16,9 +16,9 @@ LEARNED = 0.5
 def find_confusions(
     pipe: Contract, support: Support, tokens: TokenVectors, labels: list[str]
 ) -> list[Problem]:
-    """Find types whose own examples aren't recognised after the adaptation.
+    """Find types whose own examples aren't recognized after the adaptation.
 
-    pipe (Contract): The adapted recogniser.
+    pipe (Contract): The adapted recognizer.
     support (Support): The support set.
     tokens (TokenVectors): The support set, encoded.
     labels (List[str]): The types that were learned.

@@ -5,8 +5,8 @@ from typing import Any
 
 from spacy.language import Language
 
-from ..recognizers.contract import Contract
-from ..recognizers.learning import Learning
+from ..recognizer.contract import Contract
+from ..recognizer.task import LearningReport
 from .support import Problem
 
 
@@ -19,7 +19,7 @@ class AdaptReport:
     source (Dict[str, Any]): What was adapted: its name, version and types, and the
         types of each corpus that it was trained on, if there were several.
     settings (Dict[str, Any]): How it was done, as in a config.
-    learning (Learning): What the recogniser tells of it.
+    learning (LearningReport): What the recognizer tells of it.
     counts (Dict[str, int]): How often each new type is marked in the support set.
     seconds (Dict[str, float]): What took how long.
     problems (List[Problem]): What is doubtful about the result, and why.
@@ -29,7 +29,7 @@ class AdaptReport:
     name: str
     source: dict[str, Any]
     settings: dict[str, Any]
-    learning: Learning
+    learning: LearningReport
     counts: dict[str, int]
     seconds: dict[str, float]
     problems: list[Problem] = field(default_factory=list)
@@ -51,7 +51,7 @@ def describe_origin(nlp: Language, pipe: Contract) -> dict[str, Any]:
     """Say what is adapted. See `AdaptReport`.
 
     nlp (Language): The source pipeline.
-    pipe (Contract): Its recogniser.
+    pipe (Contract): Its recognizer.
     RETURNS (Dict[str, Any]): What is known of it.
     """
     return {

@@ -11,8 +11,8 @@ from spacy.training import Example
 from ..corpora.docs import copy_tokens, shorten
 from ..corpora.tags import is_label, is_offset
 from ..errors import Errors, SupportError
-from ..recognizers.contract import Contract
-from ..recognizers.gold import Gold, find_sent_starts, read_gold
+from ..recognizer.contract import Contract
+from ..recognizer.gold import Gold, find_sent_starts, read_gold
 
 Annotated: TypeAlias = tuple[str, Sequence[tuple[int, int, str]]]
 Item: TypeAlias = Example | Doc | Annotated
@@ -54,7 +54,7 @@ def read_support(
     nlp (Language): The pipeline, for its tokenizer.
     items (Iterable[Item]): Examples, annotated docs, or texts with the characters
         and the label of each entity.
-    pipe (Contract): The recogniser that is to learn from it.
+    pipe (Contract): The recognizer that is to learn from it.
     strict (bool): See `check_support`.
     RETURNS (Support): The docs and what is known of them.
     """
@@ -72,7 +72,7 @@ def check_support(
 
     examples (List[Example]): The support set.
     problems (List[Problem]): What is known to be wrong with it.
-    pipe (Contract): The recogniser that is to learn from it.
+    pipe (Contract): The recognizer that is to learn from it.
     strict (bool): Whether to refuse it also if there is a type like none of whose
         examples anything can be predicted.
     RETURNS (Support): The docs and what is known of them.
@@ -96,7 +96,7 @@ def realign(support: Support, pipe: Contract, *, strict: bool = True) -> Support
     marked sentences, and refuse it if a type is lost by that.
 
     support (Support): The support set, after these components have run.
-    pipe (Contract): The recogniser that is to learn from it.
+    pipe (Contract): The recognizer that is to learn from it.
     strict (bool): See `check_support`.
     RETURNS (Support): The same with annotation that fits the tokens.
     """
@@ -231,7 +231,7 @@ def find_unusable(
 
     aligned (List[Span]): Entities that line up with the tokens.
     lost (Counter[str]): How many of each type don't.
-    pipe (Contract): The recogniser.
+    pipe (Contract): The recognizer.
     strict (bool): See `check_support`.
     RETURNS (List[Problem]): What is wrong with each type.
     """

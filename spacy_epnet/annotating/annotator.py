@@ -8,7 +8,7 @@ from spacy.cli._util import import_code
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from ..pipelines import forget_tensors
+from ..recognizer.pipeline import forget_tensors
 from ..sources.catalog import load_pipeline
 from .records import Item, Record, RecordError, understand
 from .shards import Annotated, Layout, Reject, encode

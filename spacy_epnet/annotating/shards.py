@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from spacy.tokens import Doc, DocBin
 
-from ..recognizers.annotation import get_scores
+from ..recognizer.annotation import get_scores
 from .inputs import Source, find_header
 from .records import FORMATS, Record, import_pyarrow
 

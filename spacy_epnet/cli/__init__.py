@@ -10,9 +10,9 @@ from .clean import clean_cli
 from .compare import compare_cli
 from .convert import convert_cli
 from .corpora import corpora_cli
-from .doubt import doubt_cli
 from .encoder import encoder_cli
 from .episodes import episodes_cli
+from .mark_missing import doubt_cli
 from .mistakes import mistakes_cli
 from .pack import pack_cli
 from .plot import plot_cli

@@ -14,8 +14,8 @@ from wasabi import msg
 from ..corpora.conversion import convert
 from ..corpora.sampling import Corpus
 from ..errors import Errors, SupportError
-from ..pipelines import is_pipeline
-from ..recognizers.settings import merge
+from ..recognizer.pipeline import is_pipeline
+from ..recognizer.settings import merge
 from ..sources.catalog import load_pipeline, locate_pipeline
 from ..writing import write_whole
 from ._app import epnet_cli

@@ -66,7 +66,7 @@ def benchmark_cli(
 ) -> None:
     """
     Measure few-shot recognition: sample support sets, adapt the source pipeline to
-    each of them, recognise the whole test set, and score. Give the same corpus as DEV
+    each of them, recognize the whole test set, and score. Give the same corpus as DEV
     and TEST to score on what isn't in the support set. Settings can be changed as
     --adapt.lr 0.001.
 

@@ -8,8 +8,8 @@ from wasabi import msg
 from ..corpora.conversion import SHARD_SIZE, convert
 from ..corpora.docs import UNALIGNED
 from ..corpora.formats import FORMATS
+from ..corpora.label_mapping import LabelMapping, read_groups, resolve_types
 from ..corpora.statistics import Statistics
-from ..corpora.surgery import TypeSurgery, read_groups, resolve_types
 from ..errors import CorpusError, Errors
 from ..writing import check_places, write_whole
 from ._app import epnet_cli
@@ -134,7 +134,7 @@ def convert_cli(
     try:
         check_files([report], [*inputs, groups])
         check_places([output, hold_out, report], [groups])
-        surgery = make_surgery(types, drop_types, rename or [], cut_types, groups)
+        mapping = make_label_mapping(types, drop_types, rename or [], cut_types, groups)
         result = convert(
             inputs,
             output,
@@ -145,7 +145,7 @@ def convert_cli(
             ),
             comment=comment,
             repair_tags=repair_tags,
-            surgery=surgery,
+            mapping=mapping,
             keep_docs=docs,
             lang=lang,
             max_width=max_width,
@@ -160,8 +160,8 @@ def convert_cli(
         msg.fail("Nothing was converted", str(err), exits=1)
     show_statistics(result)
     show_errors(errors)
-    if surgery.unseen:
-        msg.warn("Types that were named but never met", ", ".join(surgery.unseen))
+    if mapping.unseen:
+        msg.warn("Types that were named but never met", ", ".join(mapping.unseen))
     places = str(output) if hold_out is None else f"{output} and {hold_out}"
     msg.good(f"Wrote {result.docs} docs", places)
     if report is not None:
@@ -180,13 +180,13 @@ def show_errors(errors: list[CorpusError]) -> None:
         msg.warn(f"And {len(errors) - SHOWN_ERRORS} more were left out")
 
 
-def make_surgery(
+def make_label_mapping(
     types: str | None,
     drop_types: str | None,
     rename: list[str],
     cut_types: str | None,
     groups: Path | None,
-) -> TypeSurgery:
+) -> LabelMapping:
     """Read what is to happen to the types from the options."""
     by_group = {} if groups is None else read_groups(groups)
     kept = None if types is None else resolve_types(types.split(","), by_group)
@@ -197,7 +197,7 @@ def make_surgery(
         if not (old and equals and new):
             raise ValueError(Errors.EP017.format(value=value))
         names[old] = new
-    return TypeSurgery(kept, dropped, names, cut_types)
+    return LabelMapping(kept, dropped, names, cut_types)
 
 
 def read_columns_option(value: str) -> tuple[int, int]:

@@ -2,7 +2,7 @@ import typer
 from wasabi import msg
 
 from ..corpora.mixing import split_type
-from ..pipelines import find_recognizer
+from ..recognizer.pipeline import find_recognizer
 from ..sources.catalog import load_pipeline
 from ._app import epnet_cli
 from .options import ComponentName, Source
@@ -11,7 +11,7 @@ from .options import ComponentName, Source
 @epnet_cli.command("corpora")
 def corpora_cli(model: Source, name: ComponentName = None) -> None:
     """
-    Show which corpora a pipeline was trained on, with their types and licences.
+    Show which corpora a pipeline was trained on, with their types and licenses.
 
     Example: spacy epnet corpora small
     """

@@ -84,7 +84,7 @@ def episodes_cli(
 ) -> None:
     """
     Measure recognition by episodes: adapt the source pipeline to the few sentences of
-    each, recognise a few others, and count over all episodes what is right. Settings
+    each, recognize a few others, and count over all episodes what is right. Settings
     can be changed as --adapt.lr 0.001.
 
     Example: spacy epnet episodes source dev_5_1.jsonl --output results.json
@@ -92,8 +92,8 @@ def episodes_cli(
     Example: spacy epnet episodes source corpus.spacy --ways 5 --shots 1 --processes 2
     """
     from ..evaluation.benchmark import Profile
-    from ..evaluation.crew import Task, run_in_processes
     from ..evaluation.episodes import EpisodeResults
+    from ..evaluation.worker_pool import Task, run_in_processes
 
     with tell_failures("The evaluation stopped", output):
         check_files([output], [locate_pipeline(model), episodes, config, code])

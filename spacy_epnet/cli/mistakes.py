@@ -9,7 +9,7 @@ from wasabi import msg
 
 from ..corpora.sampling import Corpus
 from ..errors import CorpusError
-from ..pipelines import find_recognizer
+from ..recognizer.pipeline import find_recognizer
 from ..sources.catalog import load_pipeline, locate_pipeline
 from ..writing import write_whole
 from ._app import epnet_cli
@@ -58,11 +58,11 @@ def mistakes_cli(
 
 
 def analyze(nlp: Any, corpus: Path, name: str | None) -> Any:
-    """Recognise a corpus, and compare with what is marked.
+    """Recognize a corpus, and compare with what is marked.
 
     nlp (Language): The pipeline.
     corpus (Path): The corpus.
-    name (Optional[str]): The component, if there are several recognisers.
+    name (Optional[str]): The component, if there are several recognizers.
     RETURNS (Analysis): What went wrong.
     """
     from ..evaluation.mistakes import (

@@ -26,7 +26,7 @@ def pack_cli(
     ] = None,
     version: Annotated[str | None, typer.Option(help="Its version")] = None,
     description: Annotated[str | None, typer.Option(help="What it is")] = None,
-    license: Annotated[str | None, typer.Option(help="Its licence")] = None,
+    license: Annotated[str | None, typer.Option(help="Its license")] = None,
 ) -> None:
     """
     Pack what a pipeline has learned, without its encoder, into a folder of a few

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from ..errors import CorpusError
-from ..pipelines import is_pipeline
+from ..recognizer.pipeline import is_pipeline
 from ..writing import MayReplace, check_places, check_replaceable
 
 

@@ -14,8 +14,8 @@ from ..adapting.support import make_bare_example
 from ..corpora.files import read_lines
 from ..corpora.reading import raise_error
 from ..evaluation.pages import make_page, mark_text
-from ..recognizers.annotation import get_scores
-from ..recognizers.gold import read_gold
+from ..recognizer.annotation import get_scores
+from ..recognizer.gold import read_gold
 from ..sources.catalog import load_pipeline, locate_pipeline
 from ..writing import write_whole
 from ._app import epnet_cli
@@ -174,10 +174,10 @@ def show_explanations(nlp: Language, text: str, name: str | None) -> None:
             ("otherwise", others),
             *(
                 (f"near, at {near.distance:.2f}", f'{near.label} "{near.text}"')
-                for near in entity.neighbours
+                for near in entity.neighbors
             ),
         ]
         rows[0] = (entity.text, rows[0][1])
-        if not entity.neighbours:
+        if not entity.neighbors:
             rows.append(("near", "unknown, the pipeline has kept no examples"))
         print(table(rows))

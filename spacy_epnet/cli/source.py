@@ -5,7 +5,7 @@ import spacy
 import typer
 from wasabi import msg
 
-from ..pipelines import is_pipeline
+from ..recognizer.pipeline import is_pipeline
 from ..sources.catalog import list_sources, locate_pipeline, make_source
 from ..writing import write_whole
 from ._app import epnet_cli

@@ -211,7 +211,7 @@ def check_ahead(
     name (Optional[str]): The component.
     """
     from ..corpora.sampling import Corpus
-    from ..pipelines import find_recognizer
+    from ..recognizer.pipeline import find_recognizer
 
     if not is_config(model):
         return
@@ -278,7 +278,7 @@ def draw(outcomes: dict[str, Any], x: str, plot: Path) -> None:
 def check_held_out(nlp: Any, path: Path, name: str | None) -> None:
     """Refuse a corpus whose types the source knows."""
     from ..corpora.sampling import Corpus
-    from ..pipelines import find_recognizer
+    from ..recognizer.pipeline import find_recognizer
 
     _, pipe = find_recognizer(nlp, name)
     known = sorted({*Corpus(path).totals} & {*pipe.labels})

@@ -13,9 +13,9 @@ from ..writing import check_places, check_replaceable, write_whole
 from .docs import get_sentences, make_doc, make_tokenizer
 from .files import is_sharded, list_files
 from .formats import FORMATS, GOLD_CONLL, detect_format
+from .label_mapping import LabelMapping
 from .reading import Reading, Sentence
 from .statistics import Statistics
-from .surgery import TypeSurgery
 
 # What the docs of a corpus can have. Fewer columns are written faster.
 ATTRS = ["ENT_IOB", "ENT_TYPE", "SENT_START"]
@@ -31,7 +31,7 @@ def convert(
     separator: str | None = None,
     comment: str | None = None,
     repair_tags: bool = False,
-    surgery: TypeSurgery | None = None,
+    mapping: LabelMapping | None = None,
     keep_docs: bool = False,
     lang: str = "en",
     max_width: int = 10,
@@ -51,7 +51,7 @@ def convert(
     separator (Optional[str]): What stands between columns. Found out by default.
     comment (Optional[str]): What rows that are no tokens begin with.
     repair_tags (bool): Whether an I- that continues nothing begins an entity.
-    surgery (Optional[TypeSurgery]): Which types are kept, and under which names.
+    mapping (Optional[LabelMapping]): Which types are kept, and under which names.
     keep_docs (bool): Whether to make one doc of a document, and not of a sentence.
     lang (str): The language, for the tokenization of running text.
     max_width (int): Entities longer than this are counted in the statistics.
@@ -63,7 +63,7 @@ def convert(
     show_progress (bool): Whether to show a progress bar.
     RETURNS (Statistics): What was found.
     """
-    surgery = surgery or TypeSurgery()
+    mapping = mapping or LabelMapping()
     statistics = Statistics(max_width)
     outputs = [output] if hold_out is None else [output, hold_out]
     files = _list_inputs(inputs, format, outputs)
@@ -99,7 +99,7 @@ def convert(
             notes=statistics.notes,
         )
         docs = _make_docs(
-            files, format, reading, surgery, statistics, keep_docs=keep_docs, lang=lang
+            files, format, reading, mapping, statistics, keep_docs=keep_docs, lang=lang
         )
         writers = [stack.enter_context(open_shards(p, shard_size)) for p in outputs]
         held_out = 0
@@ -111,7 +111,7 @@ def convert(
         for path, writer in zip(outputs, writers, strict=True):
             if not writer.finish():
                 raise CorpusError(path, "there are no sentences to write to it")
-        statistics.dropped = surgery.dropped
+        statistics.dropped = mapping.dropped
     return statistics
 
 
@@ -144,7 +144,7 @@ def _make_docs(
     files: list[Path],
     format: str | None,
     reading: Reading,
-    surgery: TypeSurgery,
+    mapping: LabelMapping,
     statistics: Statistics,
     *,
     keep_docs: bool,
@@ -161,7 +161,7 @@ def _make_docs(
             for document in read(file, reading):
                 try:
                     sentences = get_sentences(
-                        document, nlp, surgery, statistics.notes, statistics.hints
+                        document, nlp, mapping, statistics.notes, statistics.hints
                     )
                     groups = [sentences] if keep_docs else _one_by_one(sentences)
                     made = [make_doc(vocab, group, document.meta) for group in groups]

@@ -11,8 +11,8 @@ from spacy.language import Language
 from spacy.tokens import Doc, Span
 from spacy.vocab import Vocab
 
+from .label_mapping import LabelMapping
 from .reading import META_KEY, Document, Meta, Sentence, TokenDocument
-from .surgery import TypeSurgery
 from .tags import Entity
 
 UNALIGNED = "entities that couldn't be aligned to tokens"
@@ -31,7 +31,7 @@ def make_tokenizer(lang: str) -> Language:
 def get_sentences(
     document: Document,
     nlp: Language,
-    surgery: TypeSurgery,
+    mapping: LabelMapping,
     notes: Counter[str],
     hints: list[str],
 ) -> list[Sentence]:
@@ -40,7 +40,7 @@ def get_sentences(
     document (Document): The document. If it is running text, its sentences are found
         out.
     nlp (Language): Parts text into sentences and tokens.
-    surgery (TypeSurgery): Which types are kept, and under which names.
+    mapping (LabelMapping): Which types are kept, and under which names.
     notes (Counter[str]): Where entities that are lost are counted.
     hints (List[str]): Where it is told what to mark instead of the first of them.
     RETURNS (List[Sentence]): Its sentences.
@@ -48,12 +48,12 @@ def get_sentences(
     if isinstance(document, TokenDocument):
         return [
             sentence._replace(
-                entities=drop_overlapping(surgery.apply(sentence.entities), notes)
+                entities=drop_overlapping(mapping.apply(sentence.entities), notes)
             )
             for sentence in document.sentences
         ]
     doc = nlp.make_doc(document.text)
-    aligned, unknown = _align(doc, surgery.apply(document.spans), notes, hints)
+    aligned, unknown = _align(doc, mapping.apply(document.spans), notes, hints)
     entities = drop_overlapping(aligned, notes)
     for start, end, _ in entities:
         unknown[start:end] = [False] * (end - start)

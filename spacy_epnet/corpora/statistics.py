@@ -13,7 +13,7 @@ from .reading import Sentence
 class Statistics:
     """Counts of a corpus.
 
-    max_width (int): The longest entity that a recogniser can predict.
+    max_width (int): The longest entity that a recognizer can predict.
     """
 
     max_width: int

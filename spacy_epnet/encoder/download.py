@@ -18,7 +18,7 @@ CHUNK = 1 << 20
 
 @dataclass(frozen=True)
 class PackagedEncoder:
-    """An encoder in wheels: which ones, where in them, and how to recognise it."""
+    """An encoder in wheels: which ones, where in them, and how to recognize it."""
 
     name: str
     requirements: tuple[str, ...]

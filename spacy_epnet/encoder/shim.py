@@ -18,7 +18,7 @@ from ..errors import Errors
 from .freezing import freeze_lower
 from .guard import check_tokenizer
 from .precision import get_fastest_dtype, has_bfloat16
-from .steady import SteadyShim
+from .steady import ThreadSafeShim
 
 Inference: TypeAlias = Literal["float32", "bfloat16"]
 
@@ -66,7 +66,7 @@ def use_precision_shim(
     model.layers[0].shims[0] = shim
 
 
-class PrecisionShim(SteadyShim, HFShim):
+class PrecisionShim(ThreadSafeShim, HFShim):
     """Trains in bfloat16 on CPUs that have it, and predicts with a twin of the network.
 
     What is for CUDA stays with the base class. Unless told otherwise, predictions on a

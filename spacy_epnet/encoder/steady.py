@@ -5,7 +5,7 @@ from typing import Any
 from thinc.api import ArgsKwargs, PyTorchShim
 
 
-class SteadyShim(PyTorchShim):
+class ThreadSafeShim(PyTorchShim):
     """Leaves its network ready to predict.
 
     Thinc turns dropout on again after each prediction, so that one thread would turn it

@@ -14,7 +14,7 @@ from ..types import Bools1d
 
 SURFACE = "surface_tok2vec"  # the layer's name
 FORMS = ("lower", "title", "upper", "mixed", "letter", "number", "code", "symbol")
-# A doc with more capitalised words than this is a heading, or shouts.
+# A doc with more capitalized words than this is a heading, or shouts.
 MANY_CAPITALS = 0.6
 
 

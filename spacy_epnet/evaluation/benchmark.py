@@ -16,9 +16,9 @@ from ..adapting import adapt
 from ..corpora.files import read_text
 from ..corpora.sampling import Corpus, sample_greedily
 from ..errors import CorpusError, Errors, LearningError, SupportError
-from ..pipelines import find_recognizer, hash_pipeline
-from ..recognizers.contract import Contract
-from ..recognizers.settings import make_adapt_config, resolve_adapt_settings
+from ..recognizer.contract import Contract
+from ..recognizer.pipeline import find_recognizer, hash_pipeline
+from ..recognizer.settings import make_adapt_config, resolve_adapt_settings
 from .query import Queries, check_query, get_prf
 
 PACKAGES = (
@@ -72,7 +72,7 @@ class Profile(NamedTuple):
     def describe(self, pipe: Contract) -> dict[str, Any]:
         """List all settings, for one shot and for several, and check them.
 
-        pipe (Contract): The recogniser that is adapted.
+        pipe (Contract): The recognizer that is adapted.
         RETURNS (Dict[str, Any]): The settings, as in a config.
         """
         described = {
@@ -90,7 +90,7 @@ def describe_source(nlp: Language, pipe: Contract) -> dict[str, Any]:
     """List what results depend on whatever is measured: the source and the software.
 
     nlp (Language): The source pipeline.
-    pipe (Contract): Its recogniser.
+    pipe (Contract): Its recognizer.
     RETURNS (Dict[str, Any]): All of it, in terms of JSON.
     """
     return {
@@ -146,7 +146,7 @@ class Benchmark:
     shots (List[int]): Mentions of each type in a support set.
     seeds (List[int]): One for each support set.
     given (List[Path]): Lists of sentences to use as support sets instead.
-    name (Optional[str]): The component, if the pipeline has several recognisers.
+    name (Optional[str]): The component, if the pipeline has several recognizers.
     """
 
     nlp: Language
@@ -286,7 +286,7 @@ class Benchmark:
         without: list[int],
         on_docs: Callable[[int], object],
     ) -> tuple[dict[str, Any], dict[str, float]]:
-        """Recognise the test set and score.
+        """Recognize the test set and score.
 
         adapted (Adapted): The adapted pipeline.
         test (Corpus): The test set.

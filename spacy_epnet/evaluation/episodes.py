@@ -12,12 +12,12 @@ from spacy.scorer import PRFScore
 from spacy.tokens import Doc
 
 from ..adapting import adapt
-from ..adapting.scratch import make_scratch
 from ..adapting.support import make_bare_example
+from ..adapting.vocab_copy import make_separate_vocab
 from ..corpora.episodes import Episode
 from ..corpora.tags import OUTSIDE, read_tags
 from ..errors import LearningError, SupportError
-from ..pipelines import encode_docs, find_recognizer
+from ..recognizer.pipeline import encode_docs, find_recognizer
 from .benchmark import Profile, describe_source
 from .results import ResultsFile
 
@@ -26,7 +26,7 @@ Marks: TypeAlias = set[tuple[int, int, int, str]]  # sentence, first, end, type
 
 
 class Pair(NamedTuple):
-    """A sentence of a query set as it is marked, and as it is recognised."""
+    """A sentence of a query set as it is marked, and as it is recognized."""
 
     gold: Doc
     predicted: Doc
@@ -41,7 +41,7 @@ class EpisodeBenchmark:
     scoring (str): Whether entities are those of a "sentence", or runs of equal tags in
         the whole "episode", as in Few-NERD's published code: there an entity that ends
         a sentence and one of its type that begins the next one are taken for one.
-    name (Optional[str]): The component, if the pipeline has several recognisers.
+    name (Optional[str]): The component, if the pipeline has several recognizers.
     """
 
     nlp: Language
@@ -83,7 +83,7 @@ class EpisodeBenchmark:
         base, changes = self.profile
         result: dict[str, Any] = {"types": episode.types}
         # The source's vocabulary stays as it is, too, so that it is copied only once.
-        scratch = make_scratch(self.nlp)
+        scratch = make_separate_vocab(self.nlp)
         query = [make_bare_example(scratch, doc) for doc in episode.query]
         try:
             report = adapt(
@@ -125,7 +125,7 @@ def count(pairs: list[Pair], scoring: Scoring) -> dict[str, list[int]]:
 
 
 def read_sentences(pairs: list[Pair]) -> Marks:
-    """The entities that are recognised in each sentence, by character."""
+    """The entities that are recognized in each sentence, by character."""
     return {
         (i, ent.start_char, ent.end_char, ent.label_)
         for i, pair in enumerate(pairs)
@@ -134,7 +134,7 @@ def read_sentences(pairs: list[Pair]) -> Marks:
 
 
 def read_runs(pairs: list[Pair]) -> Marks:
-    """Runs of tokens that are recognised as one type, whatever sentences they are in,
+    """Runs of tokens that are recognized as one type, whatever sentences they are in,
     by token of the annotation.
     """
     tags: list[str] = []

@@ -1,4 +1,4 @@
-"""Why a recogniser takes something for an entity."""
+"""Why a recognizer takes something for an entity."""
 
 from typing import Any, NamedTuple
 
@@ -6,12 +6,12 @@ import numpy
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from ..pipelines import encode_docs, find_recognizer
+from ..recognizer.pipeline import encode_docs, find_recognizer
 
 NOTHING = "no entity"
 
 
-class Neighbour(NamedTuple):
+class Neighbor(NamedTuple):
     """An entity of the support set that is near."""
 
     text: str
@@ -29,18 +29,18 @@ class Explanation(NamedTuple):
     label: str
     probability: float
     runners_up: list[tuple[str, float]]  # what else it could be, and how probably
-    neighbours: list[Neighbour]  # empty if no support set was kept
+    neighbors: list[Neighbor]  # empty if no support set was kept
 
 
 def explain(
     nlp: Language, text: str, *, name: str | None = None, count: int = 3
 ) -> list[Explanation]:
-    """Explain the entities that are recognised in a text.
+    """Explain the entities that are recognized in a text.
 
     nlp (Language): The pipeline.
     text (str): The text.
-    name (Optional[str]): The component, if the pipeline has several recognisers.
-    count (int): How many runners-up and neighbours to give.
+    name (Optional[str]): The component, if the pipeline has several recognizers.
+    count (int): How many runners-up and neighbors to give.
     RETURNS (List[Explanation]): One for each entity, in the order of the text.
     """
     name, pipe = find_recognizer(nlp, name)
@@ -79,12 +79,12 @@ def explain(
     return explanations
 
 
-def recall_support(nlp: Language, name: str) -> tuple[list[Neighbour], Any]:
-    """The entities of the support set that a recogniser remembers.
+def recall_support(nlp: Language, name: str) -> tuple[list[Neighbor], Any]:
+    """The entities of the support set that a recognizer remembers.
 
     nlp (Language): The pipeline.
-    name (str): The recogniser.
-    RETURNS (Tuple[List[Neighbour], numpy.ndarray]): The entities, whose distance to
+    name (str): The recognizer.
+    RETURNS (Tuple[List[Neighbor], numpy.ndarray]): The entities, whose distance to
         anything is still unknown, and (entities, n) where they are now.
     """
     _, pipe = find_recognizer(nlp, name)
@@ -94,7 +94,7 @@ def recall_support(nlp: Language, name: str) -> tuple[list[Neighbour], Any]:
         doc = Doc(nlp.vocab, words=example["words"], spaces=example["spaces"])
         for start, end, label in example["ents"]:
             spans.append((offset + start, end - start))
-            known.append(Neighbour(doc[start:end].text, label, doc.text, numpy.inf))
+            known.append(Neighbor(doc[start:end].text, label, doc.text, numpy.inf))
         docs.append(doc)
         offset += len(doc)
     if not spans:

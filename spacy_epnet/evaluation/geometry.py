@@ -11,9 +11,9 @@ from spacy.util import minibatch
 
 from ..adapting.support import make_bare_example
 from ..errors import Errors
-from ..pipelines import encode_docs, find_recognizer
-from ..recognizers.gold import read_gold
-from ..recognizers.means import get_square_distances
+from ..recognizer.distances import get_square_distances
+from ..recognizer.gold import read_gold
+from ..recognizer.pipeline import encode_docs, find_recognizer
 
 NONE = "None"
 BATCH_SIZE = 64
@@ -55,29 +55,29 @@ class SpanMap(NamedTuple):
 
     labels: list[str]  # of each span
     spans: Any  # (n, 2)
-    centre_names: list[str]
-    centres: Any  # (m, 2)
+    center_names: list[str]
+    centers: Any  # (m, 2)
 
 
 def make_heat_map(nlp: Language, name: str | None = None) -> HeatMap:
     """Measure how far types are from each other.
 
     nlp (Language): The pipeline.
-    name (Optional[str]): The component, if it has several recognisers.
+    name (Optional[str]): The component, if it has several recognizers.
     RETURNS (HeatMap): The distances.
     """
-    names, points = list_centres(nlp, name)
+    names, points = list_centers(nlp, name)
     return HeatMap(names, numpy.asarray(get_square_distances(points, points)))
 
 
-def list_centres(nlp: Language, name: str | None) -> tuple[list[str], Any]:
+def list_centers(nlp: Language, name: str | None) -> tuple[list[str], Any]:
     """The names and points of what stands for types, None's first."""
     name, pipe = find_recognizer(nlp, name)
-    centres = pipe.list_centres()
-    if centres is None or not len(centres.points):
+    centers = pipe.list_centers()
+    if centers is None or not len(centers.points):
         raise ValueError(Errors.EP054.format(name=name))
-    names = [NONE if label is None else label for label in centres.names]
-    return names, pipe.model.ops.to_numpy(centres.points).astype("float64")
+    names = [NONE if label is None else label for label in centers.names]
+    return names, pipe.model.ops.to_numpy(centers.points).astype("float64")
 
 
 def embed_entities(
@@ -87,7 +87,7 @@ def embed_entities(
 
     nlp (Language): The pipeline.
     docs (Iterable[Doc]): Docs whose entities are marked.
-    name (Optional[str]): The component, if the pipeline has several recognisers.
+    name (Optional[str]): The component, if the pipeline has several recognizers.
     RETURNS (Tuple[List[str], numpy.ndarray]): Their types and points.
     """
     name, pipe = find_recognizer(nlp, name)
@@ -124,7 +124,7 @@ def make_span_map(
 
     nlp (Language): The pipeline.
     docs (Iterable[Doc]): Docs whose entities are marked.
-    name (Optional[str]): The component, if the pipeline has several recognisers.
+    name (Optional[str]): The component, if the pipeline has several recognizers.
     per_type (int): The most entities of a type, chosen at random.
     seed (int): Decides what is chosen and how it is laid out.
     RETURNS (SpanMap): The points.
@@ -133,9 +133,9 @@ def make_span_map(
     labels, points = embed_entities(nlp, docs, name)
     chosen = choose_evenly(labels, per_type, seed)
     labels, points = [labels[i] for i in chosen], points[chosen]
-    names, centres = list_centres(nlp, name)
+    names, centers = list_centers(nlp, name)
     shown = [i for i, label in enumerate(names) if label in {*labels}]
-    together = numpy.concatenate([points, centres[shown]])
+    together = numpy.concatenate([points, centers[shown]])
     if len(together) < 3:
         raise TooFewError(Errors.EP055)
     perplexity = min(30.0, (len(together) - 1) / 3)

@@ -54,12 +54,12 @@ class Finding(NamedTuple):
 def recognize_marked(
     nlp: Language, docs: Iterable[Doc], on_doc: Callable[[], object] = lambda: None
 ) -> list[Example]:
-    """Let a pipeline recognise marked docs.
+    """Let a pipeline recognize marked docs.
 
     nlp (Language): The pipeline.
     docs (Iterable[Doc]): The docs.
     on_doc (Callable[[], object]): Called after each.
-    RETURNS (List[Example]): What is marked, with what is recognised.
+    RETURNS (List[Example]): What is marked, with what is recognized.
     """
     examples = [make_bare_example(nlp, doc) for doc in docs]
     recognized = nlp.pipe([eg.predicted for eg in examples])
@@ -70,7 +70,7 @@ def recognize_marked(
 
 
 def find_mistakes(examples: Iterable[Example]) -> list[Finding]:
-    """Compare what is recognised with what is marked.
+    """Compare what is recognized with what is marked.
 
     examples (Iterable[Example]): Marked docs, with predictions.
     RETURNS (List[Finding]): One for each entity that is marked, right ones too, and
@@ -88,7 +88,7 @@ def compare(place: int, gold: list[Span], predicted: list[Span]) -> list[Finding
 
     place (int): The place of the doc in the corpus.
     gold (List[Span]): What is marked.
-    predicted (List[Span]): What is recognised.
+    predicted (List[Span]): What is recognized.
     RETURNS (List[Finding]): The findings, in the order of the text.
     """
     pairs = match([to_mark(ent) for ent in gold], [to_mark(ent) for ent in predicted])
@@ -131,7 +131,7 @@ def match(gold: list[Mark], predicted: list[Mark]) -> dict[int, int]:
     once.
 
     gold (List[Mark]): What is marked.
-    predicted (List[Mark]): What is recognised.
+    predicted (List[Mark]): What is recognized.
     RETURNS (Dict[int, int]): The place of the prediction for places of entities.
     """
     candidates = [
@@ -175,7 +175,7 @@ class Analysis:
 
     @property
     def labels(self) -> list[str]:
-        """RETURNS (List[str]): All types that are marked or recognised."""
+        """RETURNS (List[str]): All types that are marked or recognized."""
         both = {label for f in self.findings for label in (f.gold, f.predicted)}
         return sorted(label for label in both if label is not None)
 
@@ -270,7 +270,7 @@ def share(counts: Counter[str]) -> dict[str, int]:
 
 
 def list_known(support: Iterable[dict[str, Any]]) -> set[str]:
-    """List the entities that a recogniser remembers, in lower case.
+    """List the entities that a recognizer remembers, in lower case.
 
     support (Iterable[Dict[str, Any]]): Its support set, as it is kept.
     RETURNS (Set[str]): Their texts.

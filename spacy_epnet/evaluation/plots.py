@@ -11,8 +11,8 @@ from .comparison import Row
 from .geometry import HeatMap, SpanMap
 
 SUFFIXES = (".png", ".svg", ".pdf")
-# Okabe and Ito's colours, which colour-blind readers can tell apart.
-COLOURS = (
+# Okabe and Ito's colors, which color-blind readers can tell apart.
+COLORS = (
     "#0072b2",
     "#d55e00",
     "#009e73",
@@ -22,7 +22,7 @@ COLOURS = (
     "#000000",
     "#f0e442",
 )
-# With more types than colours, markers tell them apart.
+# With more types than colors, markers tell them apart.
 MARKERS = "os^DvPX*<>"
 # Light is near, dark is far, also in print.
 HEAT = "Blues"
@@ -74,10 +74,10 @@ def check_suffix(output: Path) -> None:
 
 
 def get_style(number: int) -> dict[str, str]:
-    """The colour and the marker of one of many things."""
+    """The color and the marker of one of many things."""
     return {
-        "color": COLOURS[number % len(COLOURS)],
-        "marker": MARKERS[number // len(COLOURS) % len(MARKERS)],
+        "color": COLORS[number % len(COLORS)],
+        "marker": MARKERS[number // len(COLORS) % len(MARKERS)],
     }
 
 
@@ -100,8 +100,8 @@ def draw_comparison(rows: list[Row]) -> Any:
             if (average := known.get((name, shots))) is not None
         ]
         places, values = zip(*bars, strict=True) if bars else ((), ())
-        colour = COLOURS[i % len(COLOURS)]
-        drawn = axes.barh(places, values, height, label=show_shots(shots), color=colour)
+        color = COLORS[i % len(COLORS)]
+        drawn = axes.barh(places, values, height, label=show_shots(shots), color=color)
         axes.bar_label(drawn, fmt="%.1f", padding=2, fontsize=8)
     middle = height * (len(kinds) - 1) / 2
     axes.set_yticks([place + middle for place in range(len(names))], names)
@@ -123,7 +123,7 @@ def draw_heat_maps(maps: Mapping[str, HeatMap], *, with_free: bool = False) -> A
     few = min(MANY_NAMES, max(sizes))
     side = 2.5 + 0.16 * few + 0.1 * (max(sizes) - few)
     margin = measure_names(name for heat in maps.values() for name in heat.names)
-    # Beside a map there are a colour bar and the names of axes, over it a title.
+    # Beside a map there are a color bar and the names of axes, over it a title.
     figure = make_figure((side + margin + 1.5) * len(maps), side + margin + 1)
     panels = figure.subplots(1, len(maps), squeeze=False)[0]
     for axes, (title, heat), size in zip(panels, maps.items(), sizes, strict=True):
@@ -154,9 +154,9 @@ def draw_confusion(table: Mapping[str, Mapping[str, int]]) -> Any:
     for i, row in enumerate(names):
         for j, count in enumerate(table[row].values()):
             if count and len(names) <= MANY_NAMES // 2:
-                # The colour map is dark where shares are large.
-                colour = "white" if shares[i][j] > 0.5 else "black"
-                axes.text(j, i, count, ha="center", va="center", color=colour)
+                # The color map is dark where shares are large.
+                color = "white" if shares[i][j] > 0.5 else "black"
+                axes.text(j, i, count, ha="center", va="center", color=color)
     axes.set(xlabel="recognized as", ylabel="marked as")
     return figure
 
@@ -197,9 +197,9 @@ def draw_span_maps(maps: Mapping[str, SpanMap]) -> Any:
             axes.scatter(
                 *found.spans[own].T, s=14, alpha=0.6, label=cut(label), **style
             )
-            centre = [i for i, n in enumerate(found.centre_names) if n == label]
+            center = [i for i, n in enumerate(found.center_names) if n == label]
             edge = {**style, "marker": "*", "edgecolors": "black"}
-            axes.scatter(*found.centres[centre].T, s=220, linewidths=1, **edge)
+            axes.scatter(*found.centers[center].T, s=220, linewidths=1, **edge)
         axes.set(title=title, xlabel="first t-SNE axis", ylabel="second t-SNE axis")
     handles = panels[0].get_legend_handles_labels()
     figure.legend(

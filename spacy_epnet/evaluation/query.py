@@ -1,4 +1,4 @@
-"""A query set that is encoded once and recognised many times."""
+"""A query set that is encoded once and recognized many times."""
 
 from collections.abc import Callable, Iterable
 from time import perf_counter
@@ -12,16 +12,16 @@ from spacy.util import minibatch
 from ..adapting.support import make_bare_example
 from ..corpora.sampling import Corpus
 from ..errors import CorpusError
-from ..pipelines import encode_docs, hash_encoder
-from ..recognizers.annotation import get_blocked
-from ..recognizers.contract import Contract
+from ..recognizer.annotation import get_blocked
+from ..recognizer.contract import Contract
+from ..recognizer.pipeline import encode_docs, hash_encoder
 from ..types import TokenVectors
 
 BATCH_SIZE = 128
 
 
 class State(NamedTuple):
-    """The annotation of a doc before a recogniser has seen it."""
+    """The annotation of a doc before a recognizer has seen it."""
 
     ents: list[Span]
     blocked: list[Span]
@@ -47,10 +47,10 @@ class State(NamedTuple):
 
 
 class Query:
-    """The docs that a recogniser is scored on, as token vectors.
+    """The docs that a recognizer is scored on, as token vectors.
 
     nlp (Language): The pipeline that encodes them.
-    name (str): The recogniser.
+    name (str): The recognizer.
     docs (Iterable[Doc]): The query set, annotated.
     on_docs (Callable[[int], object]): Told how many docs have been encoded.
     """
@@ -75,9 +75,9 @@ class Query:
         self.seconds = perf_counter() - begin
 
     def score(self, pipe: Contract, *, without: Iterable[int] = ()) -> dict[str, Any]:
-        """Recognise the docs and score the result like `spacy evaluate`.
+        """Recognize the docs and score the result like `spacy evaluate`.
 
-        pipe (Contract): The recogniser, over the same encoder.
+        pipe (Contract): The recognizer, over the same encoder.
         without (Iterable[int]): Places of docs that aren't scored.
         RETURNS (Dict[str, Any]): The scores of the component's scorer.
         """
@@ -92,7 +92,7 @@ class Query:
 
 
 class Queries:
-    """Keeps the query set that was encoded last, for all recognisers over the same
+    """Keeps the query set that was encoded last, for all recognizers over the same
     encoder. Those of other encoders take its place, because they are large.
     """
 
@@ -111,7 +111,7 @@ class Queries:
         """Encode a query set, unless it is encoded already.
 
         nlp (Language): The pipeline that encodes it.
-        name (str): The recogniser.
+        name (str): The recognizer.
         corpus (Corpus): The query set.
         on_docs (Callable[[int], object]): Told how many docs have been encoded.
         RETURNS (Query): The query set.

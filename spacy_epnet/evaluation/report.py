@@ -14,7 +14,7 @@ from spacy.util import dict_to_dot
 
 from ..corpora.sampling import Corpus
 from ..errors import Errors
-from ..pipelines import find_recognizer
+from ..recognizer.pipeline import find_recognizer
 from .benchmark import show_shots
 from .geometry import TooFewError, make_heat_map, make_span_map
 from .mistakes import (
@@ -136,7 +136,7 @@ def show_settings(run: RunFolder, nlp: Language | None) -> Iterator[str]:
             "name": f"{nlp.meta['lang']}_{nlp.meta['name']}",
             "version": nlp.meta["version"],
             "description": nlp.meta.get("description") or "",
-            "licence": nlp.meta.get("license") or "",
+            "license": nlp.meta.get("license") or "",
             "components": ", ".join(nlp.pipe_names),
             "recognizer": nlp.get_pipe_meta(name).factory,
             "types": ", ".join(pipe.labels),
@@ -186,7 +186,7 @@ def show_curves(run: RunFolder) -> Iterator[str]:
 def show_types(nlp: Language) -> Iterator[str]:
     """How far types are from each other."""
     _, pipe = find_recognizer(nlp)
-    if pipe.list_centres() is None:
+    if pipe.list_centers() is None:
         return
     heat = make_heat_map(nlp)
     caption = "Squared distances between what stands for types"
@@ -200,7 +200,7 @@ def show_types(nlp: Language) -> Iterator[str]:
 
 
 def show_corpus(path: Path, nlp: Language, examples: list[Example]) -> Iterator[str]:
-    """What is in the test set, and how much of it is recognised."""
+    """What is in the test set, and how much of it is recognized."""
     docs = [eg.reference for eg in examples]
     counts = Counter(ent.label_ for doc in docs for ent in doc.ents)
     tokens = sum(len(doc) for doc in docs)
@@ -224,7 +224,7 @@ def show_spans(nlp: Language, docs: list[Doc]) -> Iterator[str]:
     """Where entities are."""
     _, pipe = find_recognizer(nlp)
     known = {*pipe.labels} & {ent.label_ for doc in docs for ent in doc.ents}
-    if pipe.list_centres() is None or not known:
+    if pipe.list_centers() is None or not known:
         return
     caption = "Entities of the test set by t-SNE, and what stands for types as stars"
     try:
@@ -244,14 +244,14 @@ def show_mistakes(nlp: Language, examples: list[Example]) -> Iterator[str]:
         return
     rows = [[label, *n.values()] for label, n in analysis.count_kinds().items()]
     yield make_table(["type", *KINDS], rows)
-    caption = "Which types are taken for which: how often, and the share by colour"
+    caption = "Which types are taken for which: how often, and the share by color"
     yield embed_figure(draw_confusion(analysis.confuse()), caption)
     yield make_heading("The sentences with the most mistakes")
     yield from show_worst(examples, analysis.findings)
 
 
 def show_worst(examples: list[Example], findings: list[Finding]) -> Iterator[str]:
-    """The worst sentences, as they are marked and as they are recognised."""
+    """The worst sentences, as they are marked and as they are recognized."""
     wrong = Counter(f.example for f in findings if f.kind != "right")
     if not wrong:
         yield make_paragraph("There are no mistakes.")

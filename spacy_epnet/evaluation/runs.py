@@ -8,7 +8,7 @@ import srsly
 
 from ..corpora.files import read_lines, read_text
 from ..errors import Errors
-from ..pipelines import is_pipeline
+from ..recognizer.pipeline import is_pipeline
 
 
 @dataclass

@@ -10,7 +10,7 @@ import srsly
 from spacy.util import dot_to_dict
 
 from ..errors import Errors
-from ..recognizers.settings import merge
+from ..recognizer.settings import merge
 from .benchmark import Profile
 from .plots import Line
 from .results import Results, get_spread, show_spread

@@ -10,7 +10,7 @@ from tqdm import tqdm
 
 from ..encoder.download import ENCODERS, fetch_encoder
 from ..errors import Errors
-from ..pipelines import is_pipeline
+from ..recognizer.pipeline import is_pipeline
 from ..writing import settle_left_overs, write_whole
 from .packing import MANIFEST, read_manifest, unpack_source
 

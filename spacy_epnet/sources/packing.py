@@ -18,7 +18,7 @@ from thinc.api import Config
 from ..corpora.files import get_hash
 from ..errors import Errors
 from ..hashes import HASHES_FIELD
-from ..pipelines import hash_pipeline
+from ..recognizer.pipeline import hash_pipeline
 from ..writing import write_whole
 
 CONFIG, META, CHANGES = "config.cfg", "meta.json", "encoder.safetensors"

@@ -26,7 +26,7 @@ from thinc.api import Config, constant
 from tqdm import tqdm
 
 from ..errors import Errors
-from ..pipelines import is_pipeline
+from ..recognizer.pipeline import is_pipeline
 from ..writing import check_places, check_replaceable, write_whole
 from .batches import RepeatableBatches
 from .checkpoint import (

@@ -114,7 +114,7 @@ def _read_label_studio(record: dict, reading: Reading) -> list[TextDocument]:
     annotations = [
         annotation
         for annotation in record.get("annotations") or record.get("completions") or []
-        if not annotation.get("was_cancelled")
+        if not annotation.get("was_canceled")
     ]
     if not annotations:
         reading.notes[REJECTED] += 1

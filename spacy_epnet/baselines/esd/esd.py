@@ -1,0 +1,274 @@
+"""ESD as a pipeline component: spans by how they compare with remembered ones.
+
+As the paper has it (Wang et al., 2022), but for this:
+
+- A support set is remembered once, and what is asked comes in batches of any size. So
+  spans of the support set see each other rather than those that are asked about, and
+  what is predicted doesn't depend on the batch.
+- None spans are sampled, in training and of a support set.
+- Spans of very long sentences see those of a part of it, see `contexts.py`.
+- No two predictions overlap. Of those that beam soft-NMS chooses and that still do, the
+  better ones are kept, see `decoding.py`.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+from spacy.tokens import Doc
+from thinc.types import Floats2d
+
+from ...recognizer.annotation import Prediction, split_by_doc
+from ...recognizer.candidates import get_candidates
+from ...recognizer.gold import Gold
+from ...recognizer.layout import Layout, find_docs, get_layout
+from ...recognizer.settings import AdaptSettings, ComponentSettings
+from ...recognizer.span_pool import SpanPool, get_span_pool, sample_nones
+from ...recognizer.span_recognizer import SpanRecognizer
+from ...recognizer.task import AdaptTask, LearningReport
+from ...types import Ints1d, Points, Spans, TokenVectors
+from ..means import choose_half
+from ..memory import make_empty_memory, set_memory
+from ..memory_recognizer import MemoryRecognizer
+from .contexts import Part, iter_parts, number_contexts
+from .esd_layer import (
+    Episode,
+    Recollection,
+    has_network,
+    measure,
+    recall,
+    represent_spans,
+    see,
+)
+from .nones import N_KINDS, find_kinds, get_loss, get_probabilities
+from .soft_nms import resolve_overlaps
+
+# None has to be remembered by more spans than a type, because it can be anything.
+NONE_SHARE = 5
+
+
+class ESDSettings(ComponentSettings):
+    """The settings of the component. See the factory for what they mean."""
+
+    none_samples: int = Field(ge=1)
+    hard_nones: float = Field(ge=0, le=1)
+    memory_size: int = Field(ge=1)
+    beam_size: int = Field(ge=1)
+    delta: float = Field(ge=0, le=1)
+
+
+class ESDAdaptSettings(AdaptSettings):
+    """The settings of an adaptation.
+
+    none_samples (int): None spans of each sentence that are remembered.
+    hard_nones (float): Share of them that overlaps an entity.
+    """
+
+    none_samples: int = Field(ge=1)
+    hard_nones: float = Field(ge=0, le=1)
+
+
+class ESDRecognizer(MemoryRecognizer, SpanRecognizer):
+    """Pipeline component for few-shot named entity recognition with ESD."""
+
+    settings_type = ESDSettings
+    adapt_type = ESDAdaptSettings
+    profiles = Path(__file__).with_name("profiles.cfg")
+    none_columns = N_KINDS
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        """Initialize the recognizer. See the factory for the settings."""
+        super().__init__(*args, **kwargs)
+        self._recollection: Recollection | None = None
+
+    @property
+    def is_ready(self) -> bool:
+        """RETURNS (bool): Whether there are weights and a memory."""
+        return super().is_ready and has_network(self.model.get_ref("span_attention"))
+
+    # Recognition
+
+    def recognize(
+        self, docs: list[Doc], tokens: TokenVectors
+    ) -> list[list[Prediction]]:
+        """Recognize the entities of docs that are encoded already. See the base."""
+        xp: Any = self.model.ops.xp
+        layout = get_layout(docs, ops=self.model.ops)
+        found = [self.model.ops.alloc2i(0, 3)], [self.model.ops.alloc1f(0)]
+        for part in self._iter_parts(tokens, layout):
+            points = represent_spans(self._layer, part, part.candidates)
+            probabilities = get_probabilities(self._measure(points))
+            winners, columns = find_winners(probabilities, self.cfg["threshold"])
+            starts, widths = part.candidates[winners].T
+            starts = starts + part.offset
+            found[0].append(xp.stack([starts, starts + widths, columns], axis=1))
+            found[1].append(probabilities[winners, columns])
+        spans, scores = (self.model.ops.to_numpy(xp.concatenate(f)) for f in found)
+        contexts = number_contexts(self.model.ops.to_numpy(layout.segments))
+        kept = resolve_overlaps(
+            spans[:, 0],
+            spans[:, 1],
+            scores,
+            contexts[spans[:, 0]],
+            beam_size=self.cfg["beam_size"],
+            delta=self.cfg["delta"],
+        )
+        labels = ["", *self.labels]  # column 0 is None's
+        predictions = [
+            Prediction(start, end, labels[column], score)
+            for (start, end, column), score in zip(
+                spans[kept].tolist(), scores[kept].tolist(), strict=True
+            )
+        ]
+        return split_by_doc(predictions, docs)
+
+    def embed(self, docs: list[Doc], tokens: TokenVectors, spans: Spans) -> Points:
+        """Describe spans as they see their context and the memory. See the base."""
+        points = self._represent(docs, tokens, spans)
+        return see(self._layer, points, self.memory.vectors)
+
+    def rate(
+        self, docs: list[Doc], tokens: TokenVectors, spans: Spans
+    ) -> list[dict[str | None, float]]:
+        """Find how probable each type is for some spans. See the base."""
+        points = self._represent(docs, tokens, spans)
+        names = [None, *self.labels]
+        rows = get_probabilities(self._measure(points)).tolist()
+        return [dict(zip(names, row, strict=True)) for row in rows]
+
+    @property
+    def _layer(self) -> Any:
+        return self.model.get_ref("span_attention")
+
+    def _iter_parts(
+        self, tokens: TokenVectors, layout: Layout, *, reach: int = 0
+    ) -> Iterator[Part]:
+        ops = self.model.ops
+        return iter_parts(tokens, layout, self.max_width, ops=ops, reach=reach)
+
+    def _represent(self, docs: list[Doc], tokens: TokenVectors, spans: Any) -> Points:
+        """(M, d) Describe any spans of a batch as they see their context."""
+        points: Any = self.model.ops.alloc2f(len(spans), self.model.attrs["span_size"])
+        if not len(spans):
+            return points
+        layout = get_layout(docs, ops=self.model.ops)
+        starts = spans[:, 0]
+        for part in self._iter_parts(tokens, layout, reach=int(spans[:, 1].max())):
+            own = (starts >= part.offset) & (starts < part.offset + part.n_starts)
+            if own.any():
+                shifted = spans[own]
+                shifted[:, 0] -= part.offset
+                points[own] = represent_spans(self._layer, part, shifted)
+        return points
+
+    def _measure(self, points: Points) -> Floats2d:
+        """(M, 1 + types) Distances of spans, which have seen their context only, to
+        what is remembered.
+        """
+        layer, (vectors, columns) = self._layer, self.memory
+        self._recollection = recall(layer, vectors, self._recollection)
+        seen = see(layer, points, vectors)
+        return measure(layer, seen, self._recollection.seen, columns, self.n_columns)
+
+    # Learning
+
+    def initialize_model(self, docs: list[Doc]) -> None:
+        """Make the weights and an empty memory. See the base."""
+        self.model.initialize(X=docs)
+
+    def update_model(self, docs: list[Doc], golds: list[Gold]) -> dict[str, float]:
+        """Let one half of the docs be the support set of the other, up to the
+        gradients. See the base.
+        """
+        ops = self.model.ops
+        tokens, backprop_tokens = self.model.begin_update(docs)
+        layout = get_layout(docs, ops=ops)
+        pool = self._gather_spans(golds, layout)
+        pool = self._sample_nones(
+            pool, self.cfg["none_samples"], self.cfg["hard_nones"]
+        )
+        spans, columns = pool.flatten(ops=ops)
+        contexts: Any = ops.asarray(number_contexts(ops.to_numpy(layout.segments)))
+        candidates = get_candidates(layout, self.max_width, ops=ops)
+        episode = Episode(
+            spans,
+            contexts[spans[:, 0]],
+            candidates,
+            contexts[candidates[:, 0]],
+            columns,
+            choose_half(find_docs(spans[:, 0], docs, ops=ops)),
+            self.n_columns,
+        )
+        (distances, points), backprop = self._layer.begin_update((tokens, episode))
+        loss, d_distances = get_loss(distances, columns)
+        # Even if there is nothing to learn, the gradients of other components that
+        # share the transformer may depend on this one to be passed on.
+        backprop_tokens(backprop(d_distances) if loss else tokens * 0)
+        size = self.cfg["memory_size"]
+        limits = [size * NONE_SHARE] * N_KINDS + [size for _ in self.labels]
+        set_memory(self.model, self.memory.add(points, columns).keep_latest(limits))
+        return {self.name: loss}
+
+    def learn(self, task: AdaptTask, settings: ESDAdaptSettings) -> LearningReport:
+        """Remember the spans of the support set. See the base."""
+        ops = self.model.ops
+        old = list(self.labels) if task.extends else []
+        memory = (
+            self.memory
+            if old
+            else make_empty_memory(self.model.attrs["span_size"], ops=ops)
+        )
+        layout = get_layout(task.docs, ops=ops)
+        labels = [*old, *task.labels]
+        columns = {label: i for i, label in enumerate(labels, N_KINDS)}
+        pool = self._gather_spans(task.golds, layout, columns)
+        pool = self._sample_nones(pool, settings.none_samples, settings.hard_nones)
+        spans, targets = pool.flatten(ops=ops)
+        points = self._represent(task.docs, task.tokens, spans)
+        if old:
+            # What isn't marked may be of an old type.
+            taken = get_probabilities(self._measure(points)).argmax(axis=1) > 0
+            is_new = (targets >= N_KINDS + len(old)) | ((targets < N_KINDS) & ~taken)
+            points, targets = points[is_new], targets[is_new]
+        self.set_labels(labels)
+        set_memory(self.model, memory.add(points, targets))
+        counts = {n: int((targets == columns[n]).sum()) for n in task.labels}
+        n_nones = int((targets < N_KINDS).sum())
+        return LearningReport(
+            f"{sum(counts.values())} entities and {n_nones} other spans are remembered",
+            ("spans",),
+            {label: (str(count),) for label, count in counts.items()},
+            {"spans": counts, "none_spans": n_nones},
+        )
+
+    def _gather_spans(
+        self,
+        golds: list[Gold],
+        layout: Layout,
+        columns: dict[str, int] | None = None,
+    ) -> SpanPool:
+        """The spans of a batch, its None spans by their kind."""
+        ops, max_width = self.model.ops, self.max_width
+        columns = self.columns if columns is None else columns
+        pool = get_span_pool(golds, layout, columns, max_width=max_width, ops=ops)
+        length = len(layout.segments)
+        kinds = find_kinds(pool.nones, pool.entities, length, ops=ops)
+        return pool._replace(none_targets=kinds)
+
+    def _sample_nones(self, pool: SpanPool, count: int, hard_share: float) -> SpanPool:
+        ops = self.model.ops
+        return sample_nones(pool, count=count, hard_share=hard_share, ops=ops)
+
+
+def find_winners(probabilities: Any, threshold: float) -> tuple[Ints1d, Ints1d]:
+    """Find the spans that are a type more probably than None.
+
+    probabilities (Floats2d): (M, 1 + types) How probable None and each type are.
+    threshold (float): Least probability of the type.
+    RETURNS (Tuple[Ints1d, Ints1d]): The spans, and the column of each one's type.
+    """
+    columns = probabilities.argmax(axis=1)
+    best = probabilities.max(axis=1)
+    (winners,) = ((columns > 0) & (best >= threshold)).nonzero()
+    return winners, columns[winners]

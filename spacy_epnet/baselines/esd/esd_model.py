@@ -1,0 +1,86 @@
+"""ESD as a Thinc model.
+
+ESD                docs              -> token vectors, the docs end to end
+  flat_tokens      docs              -> the same
+    tok2vec        docs              -> token vectors of each doc
+  span_attention   (tokens, episode) -> (distances, spans), see `layer.py`
+  memory                                spans that are remembered, and their columns
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from spacy.tokens import Doc
+from thinc.api import Model, get_torch_default_device
+from thinc.types import Floats2d
+
+from ...encoder.vectors import build_flat_tokens
+from ...errors import Errors
+from ...types import TokenVectors
+from ..memory import build_memory, make_empty_memory, set_memory
+from .esd_layer import build_layer
+
+
+def build_esd_model(
+    tok2vec: Model[list[Doc], list[Floats2d]],
+    max_width: int = 10,
+    span_size: int = 256,
+    learn_rate_scale: float = 1.0,
+) -> Model[list[Doc], TokenVectors]:
+    """Build ESD over a layer that makes token vectors.
+
+    tok2vec (Model[List[Doc], List[Floats2d]]): The token vectors, usually a
+        listener to the pipeline's transformer.
+    max_width (int): Longest candidate span, in tokens.
+    span_size (int): Size of a span and of the hidden layer that makes it.
+    learn_rate_scale (float): Learning rate of the model's own weights, which begin
+        at random, as a multiple of the pipeline's. For the Adam optimizer.
+    """
+    sizes = {
+        "max_width": max_width,
+        "span_size": span_size,
+        "learn_rate_scale": learn_rate_scale,
+    }
+    for setting, value in sizes.items():
+        if value <= 0:
+            raise ValueError(
+                Errors.EP009.format(
+                    setting=setting, value=value, expected="a number above 0"
+                )
+            )
+    flat_tokens = build_flat_tokens(tok2vec)
+    layer = build_layer(partial(_make_network, span_size=span_size), learn_rate_scale)
+    memory = build_memory()
+    return Model(
+        "esd",
+        forward,
+        init=init,
+        layers=[flat_tokens, layer, memory],
+        refs={
+            "flat_tokens": flat_tokens,
+            "tok2vec": tok2vec,
+            "span_attention": layer,
+            "memory": memory,
+        },
+        attrs={"max_width": max_width, "span_size": span_size},
+    )
+
+
+def _make_network(*, token_width: int, span_size: int):
+    from .esd_network import SpanAttentionNetwork
+
+    network = SpanAttentionNetwork(token_width=token_width, span_size=span_size)
+    return network.to(get_torch_default_device())
+
+
+def forward(
+    model: Model[list[Doc], TokenVectors], docs: list[Doc], is_train: bool
+) -> tuple[TokenVectors, Callable]:
+    return model.get_ref("flat_tokens")(docs, is_train)
+
+
+def init(model: Model, X: Any = None, Y: Any = None) -> None:
+    flat_tokens = model.get_ref("flat_tokens").initialize(X=X)
+    model.get_ref("span_attention").initialize(X=flat_tokens.predict(X))
+    set_memory(model, make_empty_memory(model.attrs["span_size"], ops=model.ops))

@@ -1,0 +1,74 @@
+"""None's three kinds: what is beside entities, across their edges, and inside them."""
+
+from typing import Any
+
+from thinc.api import Ops, get_array_module
+
+from ...recognizer.distances import get_cross_entropy
+from ...types import Ints1d, Points, Spans
+
+DISJOINT, OVERLAPPING, INSIDE = range(3)
+# The columns of None's kinds. Those of types come after.
+N_KINDS = 3
+
+
+def find_kinds(nones: Spans, entities: Spans, length: int, *, ops: Ops) -> Ints1d:
+    """Find the kind of spans that are no entities.
+
+    nones (Spans): The spans.
+    entities (Spans): The entities, which don't overlap each other.
+    length (int): The tokens of the batch.
+    ops (Ops): Where the arrays are made.
+    RETURNS (Ints1d): (nones,) The kind of each: DISJOINT from all entities, INSIDE one
+        of them, or else OVERLAPPING, which may be all around one.
+    """
+    xp: Any = ops.xp
+    starts, ends = nones[:, 0], nones.sum(axis=1)
+    begun = _count_until(entities[:, 0], length, ops=ops)
+    ended = _count_until(entities.sum(axis=1), length, ops=ops)
+    # Entities that have begun before a span ends, but not ended before it begins.
+    n_touched = begun[ends - 1] - ended[starts]
+    is_inside = (begun[starts] > ended[starts]) & (begun[ends - 1] == begun[starts])
+    is_inside &= ended[ends - 1] == ended[starts]
+    kinds = xp.where(is_inside, INSIDE, OVERLAPPING)
+    return xp.where(n_touched == 0, DISJOINT, kinds).astype("i")
+
+
+def _count_until(places: Ints1d, length: int, *, ops: Ops) -> Ints1d:
+    """(length,) How many places are at or before each token."""
+    xp: Any = ops.xp
+    return xp.cumsum(xp.bincount(places, minlength=length + 1))[:length]
+
+
+def get_probabilities(distances: Any) -> Any:
+    """(M, 1 + types) How probable None and each type are for spans.
+
+    distances (Floats2d): (M, 1 + types) Distances to them. If all are infinite, a span
+        is None.
+    """
+    xp: Any = get_array_module(distances)
+    nearest = distances.min(axis=1, keepdims=True)
+    is_lost = ~xp.isfinite(nearest[:, 0])
+    shares = xp.exp(xp.where(is_lost[:, None], 0, nearest) - distances)
+    shares[is_lost, 0] = 1
+    return shares / shares.sum(axis=1, keepdims=True)
+
+
+def get_loss(distances: Any, columns: Any) -> tuple[float, Points]:
+    """Cross-entropy of spans whose logits are negative distances.
+
+    distances (Floats2d): (M, 1 + types) Distances to None and to types.
+    columns (Ints1d): (M,) The kind of None, or the type, of each span. Those count to
+        which it isn't infinitely far.
+    RETURNS (Tuple[float, Floats2d]): The mean loss, and its gradient with respect to
+        the distances. Both are zero if nothing counts.
+    """
+    xp: Any = get_array_module(distances)
+    targets = xp.maximum(columns - (N_KINDS - 1), 0)
+    counts = xp.isfinite(distances[xp.arange(len(distances)), targets])
+    gradient = xp.zeros_like(distances)
+    if not counts.any():
+        return 0.0, gradient
+    loss, d_logits = get_cross_entropy(-distances[counts], targets[counts])
+    gradient[counts] = -d_logits
+    return loss, gradient

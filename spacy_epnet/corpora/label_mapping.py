@@ -1,0 +1,121 @@
+"""Which types of a corpus are kept, and under which names."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import srsly
+
+from ..errors import CorpusError, Errors
+from .files import read_text
+from .tags import Entity, is_label
+
+GROUP_MARK = "@"
+MAX_GROUPS = 100_000  # characters of a file
+MAX_DEPTH = 2  # groups, and a list for each
+
+
+class LabelMapping:
+    """Keeps, drops and renames types. What is dropped becomes None.
+
+    types (Optional[Iterable[str]]): The types to keep. All by default.
+    drop_types (Iterable[str]): Types to drop.
+    rename (Mapping[str, str]): New names of types. The other two settings are about
+        the names in the file.
+    cut_types (Optional[str]): Where other names are cut, so that narrow types become
+        broad ones: "person-actor" is "person" if they are cut at "-".
+    """
+
+    def __init__(
+        self,
+        types: Iterable[str] | None = None,
+        drop_types: Iterable[str] = (),
+        rename: Mapping[str, str] | None = None,
+        cut_types: str | None = None,
+    ):
+        self.types = None if types is None else set(types)
+        self.drop_types = set(drop_types)
+        self.rename = dict(rename or {})
+        self.cut_types = cut_types
+        self.seen: Counter[str] = Counter()
+        self.dropped: Counter[str] = Counter()
+
+    def apply(self, entities: Iterable[Entity]) -> list[Entity]:
+        """The entities that are kept, under their new names."""
+        kept = []
+        for start, end, label in entities:
+            self.seen[label] += 1
+            is_wanted = self.types is None or label in self.types
+            if is_wanted and label not in self.drop_types:
+                kept.append((start, end, self.get_name(label)))
+            else:
+                self.dropped[label] += 1
+        return kept
+
+    def get_name(self, label: str) -> str:
+        """What a type is called from now on."""
+        short = label.partition(self.cut_types)[0] if self.cut_types else label
+        return self.rename.get(label, short or label)
+
+    @property
+    def unseen(self) -> list[str]:
+        """RETURNS (List[str]): Types that were named but never met."""
+        named = {*(self.types or ()), *self.drop_types, *self.rename}
+        return sorted(named - set(self.seen))
+
+
+def read_groups(path: Path) -> dict[str, list[str]]:
+    """Read named groups of types from a YAML file.
+
+    path (Path): The file: the name of each group, and a list of its types.
+    RETURNS (Dict[str, List[str]]): The types of each group.
+    """
+    text = read_text(path)
+    if len(text) > MAX_GROUPS:
+        raise CorpusError(path, f"it has more than {MAX_GROUPS:,} characters")
+    try:
+        _check_plain(text)
+        groups = srsly.yaml_loads(text)
+    except Exception as err:
+        raise CorpusError(path, f"can't be read as YAML: {err}") from err
+    if not isinstance(groups, dict) or not all(
+        is_label(name) and isinstance(types, list) and all(map(is_label, types))
+        for name, types in groups.items()
+    ):
+        reason = "it must have a list of types for each group, all of them texts"
+        raise CorpusError(path, f"{reason}. Put quotes around those that aren't")
+    return groups
+
+
+def _check_plain(text: str) -> None:
+    """Refuse YAML that is small and takes very much time or memory all the same."""
+    yaml = srsly.ruamel_yaml
+    depth = 0
+    for event in yaml.main.parse(text, yaml.SafeLoader):
+        if isinstance(event, yaml.events.AliasEvent):
+            raise ValueError("aliases, such as *name, aren't allowed")
+        depth += isinstance(event, yaml.events.CollectionStartEvent)
+        depth -= isinstance(event, yaml.events.CollectionEndEvent)
+        if depth > MAX_DEPTH:
+            raise ValueError("there is a list in a list")
+
+
+def resolve_types(
+    names: Iterable[str], groups: Mapping[str, Iterable[str]]
+) -> list[str]:
+    """Put the types of a group in the place of its name.
+
+    names (Iterable[str]): Types, and groups with an @ before their names.
+    groups (Mapping[str, Iterable[str]]): The types of each group.
+    RETURNS (List[str]): The types.
+    """
+    types: list[str] = []
+    for name in names:
+        if not name.startswith(GROUP_MARK):
+            types.append(name)
+        elif name[1:] in groups:
+            types += groups[name[1:]]
+        else:
+            known = ", ".join(groups) or "none, because no --groups file was given"
+            raise ValueError(Errors.EP016.format(name=name[1:], groups=known))
+    return types

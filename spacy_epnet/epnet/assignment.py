@@ -1,0 +1,172 @@
+"""What new types begin with: prototypes of the source that fit them.
+
+A way to assign is a registered function, which others can add:
+
+    @spacy.registry.misc("my_assignment.v1")
+    def make_my_assignment() -> Assign: ...
+"""
+
+import random
+import re
+from collections.abc import Callable, Iterable
+from itertools import chain, count
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy
+
+from ..errors import Errors
+from .prototypes import NONE_ROW
+
+# Names decide alone long before, and what is much larger is no number in the end.
+MAX_NAME_WEIGHT = 1_000_000
+
+
+class Assignment(NamedTuple):
+    """What a type begins with."""
+
+    row: int  # of the prototype table
+    origins: dict[str, float]  # source types that it begins as, and their shares
+    prototype: Any = None  # (d1,) what is put into the row, or None to leave it
+
+    def show_origins(self, most: int = 3, least: float = 0.05) -> str:
+        """Write what the type begins as, the largest shares first."""
+        shares = sorted(self.origins.items(), key=lambda item: -item[1])
+        shown = [f"{label} {p:.0%}" for label, p in shares[:most] if p >= least]
+        return ", ".join(shown) or "no source type"
+
+
+class Evidence(NamedTuple):
+    """What there is to decide by."""
+
+    points: Any  # (entities, d1) the projected entities of the support set
+    members: Any  # (types, entities) rows that take the mean over a type's entities
+    prototypes: Any  # (P, d1)
+    known: dict[str, int]  # the rows of source types
+    used: dict[str, int]  # those of them that can be taken
+    free: list[int]  # rows that no type has had
+    compare_names: Callable[[list[str]], Any]  # (types, known) how alike names are
+    seed: int
+
+
+# Chooses what new types begin with.
+Assign: TypeAlias = Callable[[list[str], Evidence], dict[str, Assignment]]
+
+
+def make_random_assignment() -> Assign:
+    """Deal the prototypes of source types out at random, as the paper does. Those that
+    no type has had come last.
+    """
+
+    def assign(labels: list[str], evidence: Evidence) -> dict[str, Assignment]:
+        names = {row: label for label, row in evidence.known.items()}
+        rows = deal_rows(
+            labels,
+            [*evidence.used.values()],
+            evidence.free,
+            size=len(evidence.prototypes),
+            seed=evidence.seed,
+        )
+        return {
+            label: Assignment(row, {names[row]: 1.0} if row in names else {})
+            for label, row in rows.items()
+        }
+
+    return assign
+
+
+def make_mixture_assignment(name_weight: float) -> Assign:
+    """Begin each type as a mixture of the source types that it is like: those that its
+    entities are near to, and whose names are alike.
+
+    name_weight (float): What the cosine of two types' names is worth against their
+        squared distance.
+    """
+    if not 0 <= name_weight <= MAX_NAME_WEIGHT:
+        raise ValueError(
+            Errors.EP009.format(
+                setting="adapt.assignment.name_weight",
+                value=name_weight,
+                expected=f"a number from 0 to {MAX_NAME_WEIGHT}",
+            )
+        )
+
+    def assign(labels: list[str], evidence: Evidence) -> dict[str, Assignment]:
+        known, size = evidence.known, len(evidence.prototypes)
+        if not known:
+            rows = deal_rows(labels, evidence.free, [], size=size, seed=evidence.seed)
+            return {label: Assignment(row, {}) for label, row in rows.items()}
+        centers = evidence.prototypes[[*known.values()]]
+        log_shares = get_log_shares(get_distances(evidence.points, centers))
+        scores = evidence.members @ log_shares
+        scores = scores + name_weight * evidence.compare_names(labels)
+        places = chain(evidence.free, evidence.used.values(), count(size))
+        return {
+            label: Assignment(
+                row,
+                dict(zip(known, shares.tolist(), strict=True)),
+                (shares @ centers).astype("f"),
+            )
+            for label, shares, row in zip(
+                labels, get_weights(scores), places, strict=False
+            )
+        }
+
+    return assign
+
+
+def deal_rows(
+    labels: list[str], first: list[int], others: list[int], *, size: int, seed: int
+) -> dict[str, int]:
+    """Deal rows of the prototype table out at random.
+
+    labels (List[str]): The types.
+    first (List[int]): Rows that are dealt before the others.
+    others (List[int]): The other rows.
+    size (int): Rows of the table. Those after them are named when there are too few.
+    seed (int): Decides who gets which.
+    RETURNS (Dict[str, int]): The row of each type.
+    """
+    rng = random.Random(seed)
+    rows = rng.sample(first, len(first)) + rng.sample(others, len(others))
+    return dict(zip(labels, chain(rows, count(size)), strict=False))
+
+
+def list_free(taken: Iterable[int], size: int) -> list[int]:
+    """Rows of the table that are neither None's nor taken."""
+    others = {NONE_ROW, *taken}
+    return [row for row in range(size) if row not in others]
+
+
+def get_distances(points: Any, centers: Any) -> Any:
+    """(points, centers) Squared distances, one center after the other, so that memory
+    doesn't grow with both.
+    """
+    distances = [((points - center) ** 2).sum(axis=-1) for center in centers]
+    return numpy.stack(distances, axis=1)
+
+
+def get_log_shares(distances: Any) -> Any:
+    """(points, centers) Logarithm of how much of a point belongs to each center."""
+    logits = distances.min(axis=1, keepdims=True) - distances
+    return logits - numpy.log(numpy.exp(logits).sum(axis=1, keepdims=True))
+
+
+def get_weights(scores: Any) -> Any:
+    """(types, centers) Shares that add up to 1 for each type."""
+    return numpy.exp(get_log_shares(-scores))
+
+
+def get_cosines(vectors: Any, others: Any) -> Any:
+    """Cosine of each vector with each of the others."""
+    return _normalize(vectors) @ _normalize(others).T
+
+
+def _normalize(vectors: Any) -> Any:
+    norms = numpy.linalg.norm(vectors, axis=1, keepdims=True)
+    return vectors / numpy.maximum(norms, 1e-12)
+
+
+def get_words(label: str) -> str:
+    """Read a type's name as words: "creative-work", "workOfArt", "art/film"."""
+    parts = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", label)
+    return " ".join(re.findall(r"[^\W_]+", parts)).lower() or label

@@ -1,0 +1,54 @@
+"""The two parts of EP-Net's loss, each with its gradient."""
+
+import math
+from typing import Any
+
+import numpy
+from thinc.api import get_array_module
+from thinc.types import Floats2d
+
+from ..types import Bools2d
+from .prototypes import get_dispersion
+from .types import Distances, Prototypes, Targets
+
+
+def get_span_loss(
+    distances: Distances, targets: Targets, scopes: Bools2d | None = None
+) -> tuple[float, Floats2d]:
+    """Cross-entropy of spans whose logits are negative distances.
+
+    distances (Distances): From each span to each prototype in use.
+    targets (Targets): The column of each span's own prototype.
+    scopes (Optional[Bools2d]): Which columns count for each span, if not all.
+    RETURNS (Tuple[float, Floats2d]): The mean loss and its gradient with respect
+        to the distances. Both are zero if there are no spans.
+    """
+    if not len(targets):
+        return 0.0, distances
+    xp: Any = get_array_module(distances)
+    rows = xp.arange(len(targets))
+    if scopes is not None:
+        distances = xp.where(scopes, distances, numpy.float32(numpy.inf))
+    nearest = xp.min(distances, axis=1, keepdims=True)
+    likelihoods = xp.exp(nearest - distances)
+    totals = likelihoods.sum(axis=1, keepdims=True)
+    surprises = distances[rows, targets] - nearest[:, 0] + xp.log(totals[:, 0])
+    gradient = -likelihoods / totals
+    gradient[rows, targets] += 1
+    share = xp.ones((), dtype=distances.dtype) / len(targets)
+    return float((surprises * share).sum()), gradient * share
+
+
+def get_dispersion_loss(prototypes: Prototypes, tau: float) -> tuple[float, Floats2d]:
+    """How far the prototypes' mean squared distance is from the one wanted.
+
+    prototypes (Prototypes): All prototypes, assigned or not.
+    tau (float): The mean squared distance wanted.
+    RETURNS (Tuple[float, Floats2d]): log(|Euc - tau| + 1) and its gradient with
+        respect to the prototypes.
+    """
+    excess = get_dispersion(prototypes) - tau
+    loss = math.log(abs(excess) + 1)
+    slope = math.copysign(1, excess) / (abs(excess) + 1) if excess else 0.0
+    centered = prototypes - prototypes.mean(axis=0)
+    return loss, centered * (slope * 4 / len(prototypes))

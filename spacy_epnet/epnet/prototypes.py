@@ -1,0 +1,93 @@
+"""The prototype table: its geometry and who owns which row."""
+
+import math
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, TypeAlias
+
+from thinc.api import Ops, get_array_module
+
+from .types import Prototypes, Rows
+
+NONE_ROW = 0
+
+# The row of each label of those that were learned together. Every generation is decided
+# as if it were alone, so that what an older one recognizes doesn't depend on the
+# younger ones.
+Generation: TypeAlias = dict[str, int]
+
+
+def get_initial_scale(dispersion: float, width: int) -> float:
+    """Standard deviation that gives normal prototypes a wanted dispersion.
+
+    dispersion (float): The mean squared distance wanted between prototypes.
+    width (int): The size of a prototype.
+    RETURNS (float): The standard deviation of each number.
+    """
+    return math.sqrt(dispersion / (2 * width))
+
+
+def get_dispersion(prototypes: Prototypes) -> float:
+    """Mean squared distance over all ordered pairs, a prototype and itself too.
+
+    It follows from the mean and the norms alone, without looking at pairs.
+    """
+    xp: Any = get_array_module(prototypes)
+    mean = xp.mean(prototypes, axis=0)
+    mean_square = xp.sum(prototypes * prototypes) / len(prototypes)
+    return float(2 * (mean_square - xp.sum(mean * mean)))
+
+
+def join(generations: Iterable[Generation]) -> dict[str, int]:
+    """The row of each label, the older generations first."""
+    return {label: row for labels in generations for label, row in labels.items()}
+
+
+def list_rows(labels: dict[str, int], *, ops: Ops) -> Rows:
+    """The rows in use: None's, then those of the labels."""
+    return ops.asarray1i([NONE_ROW, *labels.values()])
+
+
+def fit_generations(
+    generations: Iterable[Generation],
+    labels: Collection[str],
+    families: Mapping[str, str],
+) -> list[Generation]:
+    """Give new labels a row in a generation, and drop what isn't a label.
+
+    generations (Iterable[Generation]): The generations.
+    labels (Collection[str]): The labels that there are to be.
+    families (Mapping[str, str]): The corpus of labels that are judged among their own.
+        They have a generation to themselves, all others are in the youngest.
+    RETURNS (List[Generation]): The generations, at least one.
+    """
+    kept = [
+        {label: row for label, row in generation.items() if label in labels}
+        for generation in generations
+    ]
+    kept = [generation for generation in kept if generation]
+    taken = join(kept)
+    row = get_free_row(taken.values())
+    for label in labels:
+        if label not in taken:
+            family = families.get(label)
+            find_home(kept, family, families)[label] = taken[label] = row
+            row = get_free_row(taken.values(), row)
+    return kept or [{}]
+
+
+def find_home(
+    generations: list[Generation], family: str | None, families: Mapping[str, str]
+) -> Generation:
+    """The youngest generation of a family, or a new one if it has none."""
+    for generation in reversed(generations):
+        if families.get(next(iter(generation))) == family:
+            return generation
+    generations.append({})
+    return generations[-1]
+
+
+def get_free_row(taken: Collection[int], row: int = NONE_ROW + 1) -> int:
+    """The first row, from a given one on, that is neither None's nor taken."""
+    while row in taken:
+        row += 1
+    return row
