@@ -22,7 +22,6 @@ from wasabi import msg
 
 from spacy_epnet.corpora.conversion import ATTRS
 from spacy_epnet.corpora.sampling import Corpus
-from spacy_epnet.errors import Errors
 from spacy_epnet.evaluation.benchmark import Run, Target, make_targets
 from spacy_epnet.evaluation.comparison import read_comparison
 from spacy_epnet.writing import write_whole
@@ -55,7 +54,10 @@ def main(
     """Train and measure systems, and write tables of those that are measured."""
     if find_spec("matplotlib") is None:
         # It is needed at the end, which is hours away.
-        msg.fail(Errors.EP051, exits=1)
+        msg.fail(
+            "Plots need Matplotlib and scikit-learn: pip install 'spacy-epnet[viz]'",
+            exits=1,
+        )
     names = choose_rows(system, [each.name for each in SYSTEMS])
     chosen = [each for each in SYSTEMS if each.name in names]
     settings = {

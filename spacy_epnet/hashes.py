@@ -10,8 +10,6 @@ from hashlib import sha256
 
 import srsly
 
-from .errors import Warnings
-
 HASHES = "hashes.json"
 HASHES_FIELD = "hashes"  # what spaCy calls it when it is to be excluded
 
@@ -36,7 +34,11 @@ def check_hashes(
     exclude (Iterable[str]): Parts that aren't wanted.
     """
     if HASHES not in parts:
-        warnings.warn(Warnings.WP073.format(name=name), stacklevel=2)
+        warnings.warn(
+            f"'{name}' was saved without hashes, so that damage to it wouldn't be "
+            "found. If it is as it should be, save the pipeline again.",
+            stacklevel=2,
+        )
         return
     hashes = srsly.json_loads(parts[HASHES])
     if not isinstance(hashes, dict):

@@ -138,7 +138,7 @@ def test_source_and_copy_are_trained_apart(trained, examples):
 
 
 def test_a_text_that_is_no_text_is_refused(trained):
-    with pytest.raises(ValueError, match=r"\[EP074\].*ud800"):
+    with pytest.raises(ValueError, match=r"ud800"):
         adapt(trained, [("Ada \ud800 left", [(0, 3, "PILOT")])])
 
 
@@ -248,13 +248,13 @@ def test_other_random_numbers_are_not_disturbed(trained):
 
 
 def test_unknown_and_wrong_settings_are_refused(trained):
-    with pytest.raises(ValueError, match=r"\[EP020\].*learning_rate.*lr"):
+    with pytest.raises(ValueError, match=r"learning_rate.*lr"):
         adapt(trained, SUPPORT, learning_rate=1)
-    with pytest.raises(ValueError, match=r"\[EP009\].*adapt.lr.*-1"):
+    with pytest.raises(ValueError, match=r"adapt.lr.*-1"):
         adapt(trained, SUPPORT, lr=-1)
-    with pytest.raises(ValueError, match=r"\[EP009\].*profile.*default or paper"):
+    with pytest.raises(ValueError, match=r"profile.*default or paper"):
         adapt(trained, SUPPORT, profile="best")
-    with pytest.raises(ValueError, match=r"\[EP009\].*labels.*replace or extend"):
+    with pytest.raises(ValueError, match=r"labels.*replace or extend"):
         adapt(trained, SUPPORT, labels="add")
     for name, value in (
         ("max_steps", 0),
@@ -269,7 +269,7 @@ def test_unknown_and_wrong_settings_are_refused(trained):
         adapt(trained, SUPPORT, assignment={"@misc": "unknown_assignment.v1"})
     with pytest.raises(ValueError, match="weight"):
         adapt(trained, SUPPORT, assignment={"weight": 1.0})
-    with pytest.raises(ValueError, match=r"\[EP035\].*overlaps"):
+    with pytest.raises(ValueError, match=r"overlaps"):
         adapt(trained, SUPPORT, labels="extend", overlaps=PROBABLE)
 
 
@@ -305,10 +305,10 @@ def test_parts_of_a_block_can_be_changed_or_all_of_it():
 
 
 def test_a_pipeline_without_a_recognizer(trained):
-    with pytest.raises(ValueError, match=r"\[EP023\].*no components"):
+    with pytest.raises(ValueError, match=r"no components"):
         adapt(spacy.blank("en"), SUPPORT)
     trained.add_pipe("epnet_ner", name="second")
-    with pytest.raises(ValueError, match=r"\[EP024\].*epnet_ner, second"):
+    with pytest.raises(ValueError, match=r"epnet_ner, second"):
         find_recognizer(trained)
     assert find_recognizer(trained, "second") == ("second", trained.get_pipe("second"))
 

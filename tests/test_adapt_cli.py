@@ -106,12 +106,12 @@ def test_types_can_join_those_of_the_source(folder):
 @pytest.mark.parametrize(
     ("args", "words"),
     [
-        (["--adapt.speed", "1"], "EP020"),
-        (["--adapt.lr", "fast"], "EP009"),
+        (["--adapt.speed", "1"], "no such settings"),
+        (["--adapt.lr", "fast"], "Invalid value"),
         (["--profile", "best"], "default or paper"),
-        (["--training.lr", "1"], "EP030"),
-        (["--name", "ner"], "EP034"),
-        (["--label", "extend"], "EP030"),
+        (["--training.lr", "1"], "no such options"),
+        (["--name", "ner"], "no few-shot recognizer called"),
+        (["--label", "extend"], "no such options"),
         (["--config", "missing.cfg"], "missing.cfg"),
     ],
 )
@@ -209,7 +209,7 @@ def test_an_explicit_profile_beats_the_configs(folder):
 
 def test_configs_for_something_else_are_refused(folder):
     result = adapt(folder, "--config", ROOT / "configs" / "source.cfg")
-    assert (result.exit_code, "EP032" in result.output) == (1, True)
+    assert (result.exit_code, "The config '" in result.output) == (1, True)
 
 
 def test_nothing_else_is_lost_at_the_output(folder):
@@ -242,7 +242,7 @@ def test_entities_that_are_lost_in_conversion_are_reported(folder):
 
 def test_a_learning_rate_that_is_too_high(folder):
     result = adapt(folder, "--adapt.lr", "1e30")
-    assert (result.exit_code, "EP031" in result.output) == (1, True)
+    assert (result.exit_code, "The loss is no number any" in result.output) == (1, True)
     assert not (folder / "adapted").exists()
 
 

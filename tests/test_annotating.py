@@ -216,9 +216,9 @@ def test_what_cant_be_annotated_is_rejected_with_the_reason(
         assert reason in rejects[i]["reason"]
         assert rejects[i]["content"] == broken[:200].decode("utf8", "replace")
     assert not (out / "rejects").exists()
-    with pytest.raises(ValueError, match=r"EP071.*in\.jsonl:2 .*not JSON"):
+    with pytest.raises(ValueError, match=r"in\.jsonl:2 .*not JSON"):
         annotate(fatal, [path], tmp_path / "strict", code=code, strict=True)
-    with pytest.raises(ValueError, match=r"EP071.*in\.jsonl:2 .*not JSON"):
+    with pytest.raises(ValueError, match=r"in\.jsonl:2 .*not JSON"):
         annotate(fatal, [path], out, shard_size=5, code=code, strict=True)
 
 
@@ -291,17 +291,17 @@ def test_another_annotation_is_refused(tmp_path, ruler, here):
     assert here == [0, 1, 2]
     annotate(ruler, [path], out, shard_size=2)
     assert here == [0, 1, 2]  # nothing is done again
-    with pytest.raises(ValueError, match=r"EP069.*differs in: shard_size\."):
+    with pytest.raises(ValueError, match=r"differs in: shard_size\."):
         annotate(ruler, [path], out, shard_size=3)
-    with pytest.raises(ValueError, match=r"EP069.*differs in: text_field, shard_size"):
+    with pytest.raises(ValueError, match=r"differs in: text_field, shard_size"):
         annotate(ruler, [path], out, text_field="body")
     nlp = spacy.load(ruler)
     nlp.get_pipe("entity_ruler").add_patterns([{"label": "X", "pattern": "came"}])
     nlp.to_disk(tmp_path / "other")
-    with pytest.raises(ValueError, match=r"EP069.*differs in: model\."):
+    with pytest.raises(ValueError, match=r"differs in: model\."):
         annotate(str(tmp_path / "other"), [path], out, shard_size=2)
     write_lines(path, make_texts(7))
-    with pytest.raises(ValueError, match=r"EP069.*differs in: inputs\."):
+    with pytest.raises(ValueError, match=r"differs in: inputs\."):
         annotate(ruler, [path], out, shard_size=2)
     assert len(read_output(out)) == 6
 
@@ -400,12 +400,12 @@ def test_the_command(tmp_path, ruler, here):
     assert "Found 5 entities in 5 records" in output
     output = run_command(*command, code=1)
     assert "The annotation stopped" in output
-    assert "EP069" in output
+    assert "The output in '" in output
     write_lines(tmp_path / "in.jsonl", ["Ada"])
     command = (*command[:3], tmp_path / "in.jsonl", tmp_path / "rejected")
     output = run_command(*command, code=1)
     assert "1 records couldn't be annotated" in output
     output = run_command(*command[:4], tmp_path / "strict", "--strict", code=1)
-    assert "EP071" in output
+    assert "can't be annotated:" in output
     output = run_command("epnet", "annotate", "nowhere", *command[3:], code=1)
-    assert "EP045" in output
+    assert "There is no pipeline '" in output

@@ -30,7 +30,7 @@ def test_no_labels(make_nlp, references):
     docs = [Doc(doc.vocab, words=[t.text for t in doc]) for doc in references]
     for doc in docs:
         doc.set_ents([])
-    with pytest.raises(ValueError, match=r"\[EP001\].*no labels"):
+    with pytest.raises(ValueError, match=r"no labels"):
         nlp.initialize(lambda: [Example(doc.copy(), doc) for doc in docs])
     assert nlp.get_pipe("epnet_ner").labels == ()
 
@@ -40,9 +40,9 @@ def test_labels_that_are_none(make_nlp, examples, labels):
     nlp = make_nlp()
     nlp.initialize(lambda: examples)
     pipe = nlp.get_pipe("epnet_ner")
-    with pytest.raises(ValueError, match=r"\[EP002\]"):
+    with pytest.raises(ValueError, match=r"' can't take"):
         pipe.initialize(lambda: examples, labels=labels)
-    with pytest.raises(ValueError, match=r"\[EP002\]"):
+    with pytest.raises(ValueError, match=r"' can't take"):
         pipe.add_label(labels[1])
     assert "GOOD" not in pipe.labels
 
@@ -50,7 +50,7 @@ def test_labels_that_are_none(make_nlp, examples, labels):
 def test_a_string_is_no_list_of_labels(make_nlp, examples):
     nlp = make_nlp()
     nlp.config["initialize"]["components"]["epnet_ner"] = {"labels": "PERSON"}
-    with pytest.raises(ValueError, match=r"\[EP002\]|labels"):
+    with pytest.raises(ValueError, match=r"' can't take|labels"):
         nlp.initialize(lambda: examples)
     assert nlp.get_pipe("epnet_ner").labels == ()
 
@@ -58,7 +58,7 @@ def test_a_string_is_no_list_of_labels(make_nlp, examples):
 def test_given_labels_that_lack_one_of_the_data(make_nlp, examples):
     nlp = make_nlp()
     nlp.config["initialize"]["components"]["epnet_ner"] = {"labels": ["PERSON"]}
-    with pytest.raises(ValueError, match=r"\[EP003\].*PLACE.*It has: PERSON"):
+    with pytest.raises(ValueError, match=r"PLACE.*It has: PERSON"):
         nlp.initialize(lambda: examples)
     assert nlp.get_pipe("epnet_ner").labels == ()
 
@@ -66,7 +66,7 @@ def test_given_labels_that_lack_one_of_the_data(make_nlp, examples):
 def test_labels_the_component_does_not_have(nlp, examples):
     before = get_weights(nlp)
     strange = make_example(nlp, ["Acme", "grows"], label="ORG")
-    with pytest.raises(ValueError, match=r"\[EP003\].*ORG.*PERSON, PLACE"):
+    with pytest.raises(ValueError, match=r"ORG.*PERSON, PLACE"):
         nlp.update([*examples, strange], sgd=nlp.create_optimizer())
     assert_unchanged(nlp, before)
 
@@ -74,7 +74,7 @@ def test_labels_the_component_does_not_have(nlp, examples):
 def test_no_transformer_in_the_pipeline(examples):
     nlp = spacy.blank("en")
     nlp.add_pipe("epnet_ner")
-    with pytest.raises(ValueError, match=r"\[EP005\].*add_pipe\('transformer'"):
+    with pytest.raises(ValueError, match=r"add_pipe\('transformer'"):
         nlp.initialize(lambda: examples)
 
 
@@ -82,7 +82,7 @@ def test_transformer_after_the_component(source_config, examples):
     config = source_config.copy()
     config["nlp"]["pipeline"] = ["epnet_ner", "transformer"]
     nlp = spacy.util.load_model_from_config(config, auto_fill=True)
-    with pytest.raises(ValueError, match=r"\[EP005\]"):
+    with pytest.raises(ValueError, match=r"Can't initialize '"):
         nlp.initialize(lambda: examples)
 
 
@@ -90,7 +90,7 @@ def test_transformer_that_never_ran(trained, references):
     text = references[0].text
     with (
         trained.select_pipes(disable="transformer"),
-        pytest.raises(ValueError, match=r"\[EP004\].*transformer.*1 of the 1"),
+        pytest.raises(ValueError, match=r"transformer.*1 of the 1"),
     ):
         trained(text)
     assert trained(text).ents
@@ -98,7 +98,7 @@ def test_transformer_that_never_ran(trained, references):
 
 def test_frozen_transformer_that_does_not_annotate(nlp, examples):
     before = get_weights(nlp)
-    with pytest.raises(ValueError, match=r"\[EP004\].*annotating_components"):
+    with pytest.raises(ValueError, match=r"annotating_components"):
         nlp.update(examples, sgd=nlp.create_optimizer(), exclude=["transformer"])
     assert_unchanged(nlp, before)
 
@@ -112,22 +112,26 @@ def test_tok2vec_that_never_ran(examples):
     nlp(examples[0].x.text)
     with (
         nlp.select_pipes(disable="tok2vec"),
-        pytest.raises(ValueError, match=r"\[EP004\].*tok2vec"),
+        pytest.raises(ValueError, match=r"tok2vec"),
     ):
         nlp(examples[0].x.text)
 
 
 def test_component_that_is_not_initialized(make_nlp, examples):
     pipe = make_nlp().get_pipe("epnet_ner")
-    with pytest.raises(ValueError, match=r"\[EP006\]"):
+    with pytest.raises(
+        ValueError, match=r"' isn't initialized\. Call nlp\.initialize\(\), or"
+    ):
         pipe(examples[0].x)
-    with pytest.raises(ValueError, match=r"\[EP006\]"):
+    with pytest.raises(
+        ValueError, match=r"' isn't initialized\. Call nlp\.initialize\(\), or"
+    ):
         pipe.update(examples)
 
 
 def test_settings_out_of_range():
     for config in ({"tau": -1.0}, {"none_samples": -1}, {"threshold": 1.5}):
-        with pytest.raises(ValueError, match=r"\[EP009\]"):
+        with pytest.raises(ValueError, match=r"Invalid value for the setting '"):
             spacy.blank("en").add_pipe("epnet_ner", config=config)
     with pytest.raises(ValueError, match="overlaps"):
         spacy.blank("en").add_pipe("epnet_ner", config={"overlaps": "loudness"})
@@ -183,9 +187,9 @@ def test_tokens_that_were_merged_after_the_transformer_ran(trained, references):
         return doc
 
     trained.add_pipe("merge_two", after="transformer")
-    with pytest.raises(ValueError, match=r"\[EP013\].*4 tokens.*vectors for 5"):
+    with pytest.raises(ValueError, match=r"4 tokens.*vectors for 5"):
         trained("Ada lives in Paris .")
-    with pytest.raises(ValueError, match=r"\[EP013\]"):
+    with pytest.raises(ValueError, match=r"The token vectors don't fit the"):
         list(trained.pipe([doc.text for doc in references]))
 
 
@@ -194,7 +198,7 @@ def test_whitespace_at_the_edge_of_an_entity_is_announced(make_nlp, examples):
     doc = Doc(nlp.vocab, words=["Ada", "\n", "left"])
     doc.set_ents([Span(doc, 0, 2, label="PERSON")])
     odd = Example(Doc(nlp.vocab, words=["Ada", "\n", "left"]), doc)
-    with pytest.warns(UserWarning, match=r"\[WP001\].*1 of the 31"):
+    with pytest.warns(UserWarning, match=r"1 of the 31"):
         nlp.initialize(lambda: [*examples, odd])
 
 
@@ -203,7 +207,7 @@ def test_annotations_that_mostly_line_up(make_nlp, examples):
     reference = Doc(nlp.vocab, words=["New", "York"])
     reference.set_ents([Span(reference, 1, 2, label="PLACE")])
     odd = Example(Doc(nlp.vocab, words=["NewYork"]), reference)
-    with pytest.warns(UserWarning, match=r"\[WP002\] 1 of the 31.*'York'"):
+    with pytest.warns(UserWarning, match=r"1 of the 31.*'York'"):
         nlp.initialize(lambda: [*examples, odd])
     assert numpy.isfinite(nlp.update([odd], losses={})["epnet_ner"])
 
@@ -213,7 +217,7 @@ def test_annotations_that_do_not_line_up(make_nlp):
     reference = Doc(nlp.vocab, words=["New", "York"])
     reference.set_ents([Span(reference, 1, 2, label="PLACE")])
     odd = Example(Doc(nlp.vocab, words=["NewYork"]), reference)
-    with pytest.raises(ValueError, match=r"\[EP008\].*none of the 1.*'York'"):
+    with pytest.raises(ValueError, match=r"none of the 1.*'York'"):
         nlp.initialize(lambda: [odd])
     assert nlp.get_pipe("epnet_ner").labels == ()
 

@@ -145,10 +145,10 @@ def test_an_interrupted_benchmark_goes_on(folder, tmp_path):
 def test_results_of_another_benchmark_are_not_mixed_in(folder, tmp_path):
     path = tmp_path / "results.json"
     measure(make_benchmark(folder, shots=[1], seeds=[0]), path)
-    with pytest.raises(ValueError, match=r"\[EP028\].*shots, seeds"):
+    with pytest.raises(ValueError, match=r"shots, seeds"):
         Results(path, make_benchmark(folder).describe())
     path.write_text("[]")
-    with pytest.raises(ValueError, match=r"\[EP027\]"):
+    with pytest.raises(ValueError, match=r"' is there, but it has"):
         Results(path, make_benchmark(folder).describe())
 
 
@@ -224,7 +224,7 @@ def test_given_support_sets(folder):
 def test_targets_have_names_of_their_own():
     paths = [Path(p) for p in ("a/dev", "a/test", "b/dev", "b/test", "x/a/d", "x/a/t")]
     assert [target.name for target in make_targets(paths)] == ["a", "b", "a#2"]
-    with pytest.raises(ValueError, match=r"\[EP029\].*3 paths"):
+    with pytest.raises(ValueError, match=r"3 paths"):
         make_targets(paths[:3])
 
 
@@ -271,11 +271,11 @@ def test_command_with_several_targets(folder):
 def test_command_with_mistakes(folder):
     source, one = folder / "source", folder / "one"
     odd = call(source, one / "dev.spacy")
-    assert (odd.exit_code, "EP029" in odd.output) == (1, True)
+    assert (odd.exit_code, "A target is two corpora, DEV" in odd.output) == (1, True)
     pair = (source, one / "dev.spacy", one / "test.spacy")
-    assert "EP009" in call(*pair, "--shots", "few").output
-    assert "EP020" in call(*pair, "--adapt.rate", "1").output
-    assert "EP030" in call(*pair, "--training.lr", "1").output
+    assert "Invalid value for the setting '" in call(*pair, "--shots", "few").output
+    assert "There are no such settings:" in call(*pair, "--adapt.rate", "1").output
+    assert "There are no such options:" in call(*pair, "--training.lr", "1").output
     missing = call(source, one / "dev.spacy", one / "none.spacy")
     assert (missing.exit_code, "no such file" in missing.output) == (1, True)
 
@@ -306,7 +306,10 @@ def test_given_sets_are_for_one_target(folder):
     srsly.write_json(given, [0, 1])
     paths = [p / f"{n}.spacy" for p in (one, two) for n in ("dev", "test")]
     result = call(folder / "source", *paths, "--given", given)
-    assert (result.exit_code, "EP033" in result.output) == (1, True)
+    assert (result.exit_code, "Support sets can be given for" in result.output) == (
+        1,
+        True,
+    )
 
 
 def sample(folder):
@@ -399,5 +402,5 @@ def test_results_that_cannot_be_summarized_are_refused(folder, runs):
     path = folder / "results.json"
     header = make_benchmark(folder).describe()
     srsly.write_json(path, {"benchmark": header, "summary": [], "runs": runs})
-    with pytest.raises(ValueError, match=r"\[EP027\]"):
+    with pytest.raises(ValueError, match=r"' is there, but it has"):
         Results(path, header)

@@ -149,7 +149,7 @@ def test_it_stops_when_the_loss_rises(source):
 def test_a_loss_that_is_no_number_is_an_error(source, monkeypatch):
     pipe = type(source.get_pipe("container_ner"))
     monkeypatch.setattr(pipe, "measure_loss", lambda *args: float("nan"))
-    with pytest.raises(ValueError, match=r"\[EP031\].*1 steps"):
+    with pytest.raises(ValueError, match=r"1 steps"):
         adapt(source, SUPPORT)
 
 
@@ -182,7 +182,7 @@ def test_an_encoder_that_others_need_is_not_trained(source, references):
     nlp.add_pipe(
         "nnshot_ner", config={"model": {"tok2vec": config["model"]["tok2vec"]}}
     )
-    with pytest.raises(ValueError, match=r"\[EP050\].*nnshot_ner.*replace_listeners"):
+    with pytest.raises(ValueError, match=r"nnshot_ner.*replace_listeners"):
         adapt(nlp, SUPPORT, name="container_ner")
 
 

@@ -71,7 +71,7 @@ def nlp(name, family, references):
         nlp.add_pipe(name, config={"model": {**model, **SIZES.get(name, {})}})
         examples = [Example(nlp.make_doc(doc.text), doc) for doc in references]
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message=r"\[WP001\] 'toy_ner'")
+            warnings.filterwarnings("ignore", message="'toy_ner' can't predict")
             nlp.initialize(lambda: examples)
         train(nlp, examples, steps=40, learn_rate=LEARN_RATES.get(name, 0.01))
         family[name] = nlp.config, nlp.to_bytes()
@@ -144,7 +144,7 @@ def test_types_join_leave_and_change_their_names(name, nlp, references):
     assert "NOISE" not in {e.label_ for e in twin("Nobody barked there .").ents} or (
         name == "toy_ner"
     )
-    with pytest.raises(ValueError, match=r"\[EP025\]"):
+    with pytest.raises(ValueError, match=r"All types of the support set"):
         adapt(adapt(nlp, NEW).nlp, NEW, labels="extend")
 
 
@@ -177,7 +177,7 @@ def test_damaged_files_are_refused_and_change_nothing(name, nlp):
         damaged = {**message, part: value}
         parts = {name: damaged[name] for name in ("learned", "model")}
         for saved in (damaged, {**damaged, **add_hashes(parts)}):
-            with pytest.raises(ValueError, match=r"\[EP007\]"):
+            with pytest.raises(ValueError, match=r"Can't load the weights of '"):
                 pipe.from_bytes(srsly.msgpack_dumps(saved))
     assert pipe.to_bytes() == before
 
@@ -252,7 +252,7 @@ def test_episodes_leave_nothing_behind(name, nlp):
 def test_what_stands_for_types_is_where_their_examples_are(name, nlp):
     adapted = adapt(nlp, NEW).nlp
     if name == "toy_ner":
-        with pytest.raises(ValueError, match="EP054"):
+        with pytest.raises(ValueError, match="nothing that stands for a type"):
             make_heat_map(adapted)
         return
     heat = make_heat_map(adapted)
@@ -266,9 +266,9 @@ def test_what_stands_for_types_is_where_their_examples_are(name, nlp):
 
 
 def test_settings_are_each_recognizers_own(name, nlp):
-    with pytest.raises(ValueError, match=r"\[EP020\].*adapt.speed.*seed"):
+    with pytest.raises(ValueError, match=r"adapt.speed.*seed"):
         adapt(nlp, NEW, speed=1)
-    with pytest.raises(ValueError, match=r"\[EP009\].*adapt.seed"):
+    with pytest.raises(ValueError, match=r"adapt.seed"):
         adapt(nlp, NEW, seed=-1)
     changes = {"ignore_case": True} if name == "toy_ner" else {"remember": False}
     assert adapt(nlp, NEW, **changes).settings.items() >= changes.items()

@@ -14,7 +14,7 @@ from spacy_epnet.recognizer.pipeline import is_pipeline
 from .conftest import get_ents
 
 PARTS = ["epnet_ner/learned", "epnet_ner/model", "transformer/model"]
-CODES = r"\[EP0(07|73)\]"
+CODES = "Can't load the (weights|encoder)"
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def test_a_flipped_bit_is_found(folder, part, place):
 @pytest.mark.parametrize("part", PARTS[:2])
 def test_a_missing_file_is_found(folder, part):
     (folder / part).unlink()
-    with pytest.raises(ValueError, match=rf"\[EP007\].*{part[-5:]} is missing"):
+    with pytest.raises(ValueError, match=rf"{part[-5:]} is missing"):
         spacy.load(folder)
 
 
@@ -44,7 +44,7 @@ def test_a_changed_file_is_found(folder):
     learned = srsly.read_json(folder / PARTS[0])
     learned["generations"] = [{"PERSON": 2, "PLACE": 1}]
     srsly.write_json(folder / PARTS[0], learned)
-    with pytest.raises(ValueError, match=r"\[EP007\].*learned isn't what was saved"):
+    with pytest.raises(ValueError, match=r"learned isn't what was saved"):
         spacy.load(folder)
 
 
@@ -55,7 +55,7 @@ def test_damage_to_files_of_spacy_is_told_in_words(folder, file, content):
     (folder / file).write_bytes(content)
     result = CliRunner().invoke(epnet_cli, ["recognize", str(folder), "Ada left."])
     assert result.exit_code == 1
-    assert "EP092" in result.output
+    assert "Can't load '" in result.output
 
 
 @pytest.mark.parametrize("content", ["[]", "{", '{"components": 3}'])
@@ -78,14 +78,14 @@ def test_parts_of_two_pipelines_do_not_fit(folder, trained, tmp_path):
     trained.get_pipe("epnet_ner").add_label("OTHER")
     trained.to_disk(tmp_path / "other")
     shutil.copy(tmp_path / "other" / PARTS[0], folder / PARTS[0])
-    with pytest.raises(ValueError, match=r"\[EP007\]"):
+    with pytest.raises(ValueError, match=r"Can't load the weights of '"):
         spacy.load(folder)
 
 
 def test_what_has_no_hashes_is_loaded_with_a_warning(folder, trained):
     expected = get_ents(trained("Ada lives in Rio ."))
     (folder / "epnet_ner" / HASHES).unlink()
-    with pytest.warns(UserWarning, match=r"\[WP073\].*epnet_ner"):
+    with pytest.warns(UserWarning, match=r"epnet_ner"):
         nlp = spacy.load(folder)
     assert get_ents(nlp("Ada lives in Rio .")) == expected
 
@@ -109,7 +109,7 @@ def test_files_of_a_tokenizer_stay_in_their_folder(folder, tmp_path, monkeypatch
     (tmp_path / "temporary").mkdir()
     before = sorted(tmp_path.rglob("*"))
     change_tokenizer(folder / PARTS[2], lambda files: files.update({name: b"harm"}))
-    with pytest.raises(ValueError, match=r"\[EP073\].*tokenizer names the file"):
+    with pytest.raises(ValueError, match=r"tokenizer names the file"):
         spacy.load(folder)
     assert sorted(tmp_path.rglob("*")) == before
 
@@ -117,5 +117,5 @@ def test_files_of_a_tokenizer_stay_in_their_folder(folder, tmp_path, monkeypatch
 def test_a_tokenizer_brings_no_code(folder):
     kwargs = {"use_fast": True, "trust_remote_code": True}
     change_tokenizer(folder / PARTS[2], lambda files: files.update(kwargs=kwargs))
-    with pytest.raises(ValueError, match=r"\[EP073\].*trust_remote_code"):
+    with pytest.raises(ValueError, match=r"trust_remote_code"):
         spacy.load(folder)

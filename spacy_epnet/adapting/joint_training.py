@@ -7,7 +7,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from thinc.api import Optimizer, set_dropout_rate
 
-from ..errors import Errors
+from ..errors import PipelineError
 from ..recognizer.gold import Gold
 from ..recognizer.pipeline import find_encoders, find_recognizer, forget_tensors
 from ..recognizer.task import split_evenly
@@ -58,6 +58,9 @@ def check_alone(nlp: Language, name: str) -> None:
     for encoder_name, encoder in find_encoders(nlp, name).items():
         others = ", ".join(other for other in encoder.listener_map if other != name)
         if others:
-            raise ValueError(
-                Errors.EP050.format(name=name, others=others, encoder=encoder_name)
+            raise PipelineError(
+                f"'{name}' trains its encoder when it is adapted, and {others} "
+                "would suffer from that. Give it an encoder of its own before: "
+                f"nlp.replace_listeners('{encoder_name}', '{name}', "
+                "['model.tok2vec'])"
             )

@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory, gettempdir
 from time import time
 from typing import Any
 
-from ..errors import CorpusError, Errors
+from ..errors import CorpusError, MissingExtraError
 from .annotator import Recipe, Result, Results
 from .folder import lock
 from .inputs import Shard, Source
@@ -75,7 +75,9 @@ def import_ray() -> Any:
         import ray
         import ray.data
     except ImportError as err:
-        raise ImportError(Errors.EP072) from err
+        raise MissingExtraError(
+            "The engine 'ray' needs Ray: pip install 'spacy-epnet[ray]'"
+        ) from err
     return ray
 
 

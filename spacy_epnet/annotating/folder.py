@@ -20,7 +20,7 @@ from typing import Any
 
 import srsly
 
-from ..errors import CorpusError, Errors
+from ..errors import CorpusError, OutputError
 from ..writing import settle_left_overs, write_whole
 from .annotator import Result
 from .shards import SUFFIXES, Layout, to_json_line
@@ -76,8 +76,11 @@ class Folder:
             raise CorpusError(self.path, "there is a folder with other files here")
         changed = [key for key, value in description.items() if found.get(key) != value]
         if changed:
-            message = Errors.EP069.format(path=self.path, changed=", ".join(changed))
-            raise ValueError(message)
+            raise OutputError(
+                f"The output in '{self.path}' is of another annotation, which differs "
+                f"in: {', '.join(changed)}. Go on with what it was begun with, choose "
+                "another folder, or remove it to begin anew."
+            )
 
     def _read_manifest(self) -> dict[str, Any]:
         try:

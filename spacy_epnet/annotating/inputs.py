@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..corpora.files import list_files
-from ..errors import CorpusError, Errors
+from ..errors import CorpusError
 from ..writing import find_place
 from .records import FORMATS, Item, read_items, show_path
 
@@ -126,8 +126,11 @@ def open_source(
         header = find_header(path, name)
         if header and text_field not in header:
             columns = ", ".join(header)
-            message = Errors.EP066.format(field=text_field, columns=columns)
-            raise CorpusError(path, message)
+            raise CorpusError(
+                path,
+                f"there is no column '{text_field}' to annotate. Name the one that has "
+                f"the text with --text-field. There are: {columns}",
+            )
     return Source(files, shard_size)
 
 
@@ -169,4 +172,8 @@ def tell_format(path: Path) -> str:
         if name.endswith(each.suffixes):
             return format_name
     names = ", ".join(FORMATS)
-    raise CorpusError(path, Errors.EP067.format(names=names))
+    raise CorpusError(
+        path,
+        "the format can't be told from the name of the file. Name it with "
+        f"--input-format: {names}",
+    )

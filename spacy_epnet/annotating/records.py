@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from ..corpora.files import BOM, Progress, decode, open_binary
-from ..errors import CorpusError, Errors
+from ..errors import CorpusError, MissingExtraError
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
@@ -277,7 +277,9 @@ def import_pyarrow() -> None:
     try:
         import pyarrow  # noqa: F401
     except ImportError as err:
-        raise ImportError(Errors.EP065) from err
+        raise MissingExtraError(
+            "Parquet files need PyArrow: pip install 'spacy-epnet[parquet]'"
+        ) from err
 
 
 # Docs

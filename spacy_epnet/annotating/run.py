@@ -12,7 +12,7 @@ from spacy.util import get_package_path
 from tqdm import tqdm
 
 from ..corpora.files import get_hash
-from ..errors import Errors
+from ..errors import AnnotationError
 from ..processes import count_cores
 from ..sources.catalog import find_pipeline, locate_pipeline
 from ..writing import check_places, find_place
@@ -115,7 +115,11 @@ def annotate(
     with folder.open(description):
         if strict:
             for reject in folder.read_rejects():
-                raise ValueError(Errors.EP071.format(**reject))
+                raise AnnotationError(
+                    f"The record {reject['record']} can't be annotated: "
+                    f"{reject['reason']}. Without --strict such records are put into "
+                    "rejects.jsonl, and the others are annotated."
+                )
         if not folder.is_finished():
             processes, threads = share_cores(engine, processes, threads)
             recipe = Recipe(
@@ -153,7 +157,11 @@ def write(
     for number, size, result in results:
         if strict and result.rejects:
             reject = result.rejects[0]._asdict()
-            raise ValueError(Errors.EP071.format(**reject))
+            raise AnnotationError(
+                f"The record {reject['record']} can't be annotated: "
+                f"{reject['reason']}. Without --strict such records are put into "
+                "rejects.jsonl, and the others are annotated."
+            )
         folder.add(number, size, result)
         progress.add(size, result.words)
 

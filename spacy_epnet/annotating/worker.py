@@ -6,7 +6,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from typing import Any
 
-from ..errors import Errors
+from ..errors import AnnotationError
 from ..processes import belong_to_parent, get_context
 from .annotator import Annotator, Recipe, Result
 from .records import Item
@@ -76,7 +76,7 @@ class Worker:
         ]
         result = self._try(marked, ATTEMPTS)
         if result is None:
-            raise ValueError(Errors.EP068.format(code=self.exit_code))
+            raise self._make_error()
         return result
 
     def _find_deadly(self, items: list[Item]) -> list[Item]:
@@ -99,7 +99,7 @@ class Worker:
         self.start()
         answer = self._exchange(lambda: self._connection.send(items))
         if isinstance(answer, str):
-            raise ValueError(Errors.EP070.format(reason=answer))
+            raise AnnotationError(f"Can't annotate: {answer}")
         return answer
 
     def start(self) -> None:
@@ -112,12 +112,18 @@ class Worker:
             except WorkerDied as err:
                 self._end()
                 if attempt == ATTEMPTS:
-                    message = Errors.EP068.format(code=self.exit_code)
-                    raise ValueError(message) from err
+                    raise self._make_error() from err
             else:
                 if problem is not None:
                     self._end()
-                    raise ValueError(problem)
+                    raise AnnotationError(problem)
+
+    def _make_error(self) -> AnnotationError:
+        return AnnotationError(
+            "A process that annotates died again and again (exit code "
+            f"{self.exit_code}), and not for a certain record. If it is -9, memory may "
+            "be short: choose fewer --processes."
+        )
 
     def _launch(self) -> None:
         with self._lock:

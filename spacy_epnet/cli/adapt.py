@@ -13,12 +13,13 @@ from wasabi import msg
 
 from ..corpora.conversion import convert
 from ..corpora.sampling import Corpus
-from ..errors import Errors, SupportError
+from ..errors import SettingError
 from ..recognizer.pipeline import is_pipeline
 from ..recognizer.settings import merge
 from ..sources.catalog import load_pipeline, locate_pipeline
 from ..writing import write_whole
 from ._app import epnet_cli
+from ._errors import report_errors
 from .options import (
     WITH_SETTINGS,
     CodeFile,
@@ -74,7 +75,7 @@ def adapt_cli(
 
     import_code(code)
     setup_gpu(use_gpu, silent=True)
-    try:
+    with report_errors("Nothing was adapted"):
         base, changes = read_settings(config, profile, ctx.args)
         inputs = [locate_pipeline(model), support, config, code]
         check_folder(output, inputs, [report])
@@ -101,16 +102,6 @@ def adapt_cli(
                 srsly.write_json(path, result.to_dict())
         with write_whole(output, may_replace=is_pipeline) as path:
             nlp.to_disk(path)
-    except SupportError as err:
-        msg.fail("Can't adapt to this support set. Nothing was written.")
-        msg.table(
-            [(problem.where, problem.what) for problem in err.problems],
-            header=("where", "what is wrong"),
-            divider=True,
-        )
-        raise typer.Exit(1) from None
-    except (ValueError, OSError, ImportError) as err:
-        msg.fail("Nothing was adapted", str(err), exits=1)
     show_result(result)
     msg.good("Saved the adapted pipeline", str(output))
 
@@ -130,12 +121,18 @@ def read_settings(
     strange = [name for name in names if not name.startswith(f"{SECTION}.")]
     if strange:
         options = ", ".join(f"--{name}" for name in strange)
-        raise ValueError(Errors.EP030.format(options=options))
+        raise SettingError(
+            f"There are no such options: {options}. Settings of the adaptation are "
+            "given as --adapt.NAME, for example --adapt.lr 0.001."
+        )
     settings: dict[str, Any] = {}
     if config is not None:
         sections = load_config(config, interpolate=True)
         if SECTION not in sections:
-            raise ValueError(Errors.EP032.format(path=config))
+            raise SettingError(
+                f"The config '{config}' has no section [adapt], such as "
+                "configs/adapt.cfg has."
+            )
         settings = dict(sections[SECTION])
     # What SPACY_CONFIG_OVERRIDES says is about the configs of trainings.
     overrides = dot_to_dict(parse_config_overrides(args, env_var=None))

@@ -5,7 +5,7 @@ import typer
 from wasabi import msg
 
 from ._app import epnet_cli
-from .failures import tell_failures
+from ._errors import report_errors
 from .options import CodeFile, GpuId, Source
 
 
@@ -87,7 +87,7 @@ def annotate_cli(
     """
     from ..annotating import annotate
 
-    with tell_failures("The annotation stopped", output):
+    with report_errors("The annotation stopped", output):
         summary = annotate(
             model,
             inputs,

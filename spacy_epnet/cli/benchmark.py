@@ -7,11 +7,11 @@ from spacy.cli._util import import_code, setup_gpu
 from tqdm import tqdm
 from wasabi import msg
 
-from ..errors import Errors
+from ..errors import InvalidSettingError
 from ..sources.catalog import load_pipeline, locate_pipeline
 from ._app import epnet_cli
+from ._errors import report_errors
 from .adapt import read_settings
-from .failures import tell_failures
 from .options import (
     WITH_SETTINGS,
     CodeFile,
@@ -80,7 +80,7 @@ def benchmark_cli(
     import_code(code)
     setup_gpu(use_gpu, silent=True)
     paths, options = split_options(list(map(str, corpora)))
-    with tell_failures("The benchmark stopped", output):
+    with report_errors("The benchmark stopped", output):
         manifests = [find_manifest(path) for path in given or []]
         known = [*(given or []), *manifests, config, code]
         check_files([output], [locate_pipeline(model), *paths, *known])
@@ -147,9 +147,7 @@ def read_shots(value: str) -> list[int]:
     numbers = [part.strip() for part in value.split(",")]
     if not all(number.isdecimal() and int(number) for number in numbers):
         expected = "numbers above 0 with commas, such as 1,5"
-        raise ValueError(
-            Errors.EP009.format(setting="shots", value=value, expected=expected)
-        )
+        raise InvalidSettingError("shots", value, expected)
     return [int(number) for number in numbers]
 
 

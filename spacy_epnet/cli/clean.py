@@ -9,6 +9,7 @@ from wasabi import msg
 from ..errors import CorpusError
 from ..writing import find_place
 from ._app import epnet_cli
+from ._errors import report_errors
 
 LOCK_FILE = "project.lock"
 
@@ -32,7 +33,7 @@ def clean_cli(
     """
     kept = [find_place(project_dir / path) for path in keep or []]
     changed = []
-    try:
+    with report_errors("Not everything was removed"):
         for path, checksum in list_outputs(project_dir):
             place = find_place(path)
             if any(folder in (place, *place.parents) for folder in kept):
@@ -41,8 +42,6 @@ def clean_cli(
                 remove(path, project_dir)
             else:
                 changed.append(path)
-    except (ValueError, OSError) as err:
-        msg.fail("Not everything was removed", str(err), exits=1)
     for path in changed:
         msg.warn("Left, because it was changed since it was made", str(path))
     msg.good("Removed what the commands of the project have made")

@@ -5,9 +5,10 @@ import srsly
 import typer
 from wasabi import msg
 
-from ..errors import Errors
+from ..errors import InvalidSettingError
 from ..writing import write_whole
 from ._app import epnet_cli
+from ._errors import report_errors
 from .places import check_files
 
 
@@ -42,7 +43,7 @@ def compare_cli(
     from ..evaluation.plots import check_suffix, draw_comparison, save
     from ..evaluation.results import to_markdown
 
-    try:
+    with report_errors("Can't compare"):
         files = list(map(read_name, results))
         if plot is not None:
             check_suffix(plot)
@@ -54,8 +55,6 @@ def compare_cli(
                 srsly.write_json(path, comparison.to_dict())
         if plot is not None:
             save(draw_comparison(comparison.list_rows()), plot)
-    except (ValueError, OSError) as err:
-        msg.fail("Can't compare", str(err), exits=1)
     print(to_markdown(*comparison.get_table()))
     for path in made:
         msg.good("Wrote the figures", str(path))
@@ -68,7 +67,5 @@ def read_name(value: str) -> tuple[str, Path]:
         return Path(value).stem, Path(value)
     if not name or not path:
         expected = "a name and a path, such as small=results.json"
-        raise ValueError(
-            Errors.EP009.format(setting="NAME=PATH", value=value, expected=expected)
-        )
+        raise InvalidSettingError("NAME=PATH", value, expected)
     return name, Path(path)

@@ -10,9 +10,10 @@ from ..corpora.docs import UNALIGNED
 from ..corpora.formats import FORMATS
 from ..corpora.label_mapping import LabelMapping, read_groups, resolve_types
 from ..corpora.statistics import Statistics
-from ..errors import CorpusError, Errors
+from ..errors import CorpusError, EPNetError, InvalidSettingError, SettingError
 from ..writing import check_places, write_whole
 from ._app import epnet_cli
+from ._errors import report_errors
 from .places import check_files
 
 SHOWN_ERRORS = 10
@@ -131,33 +132,34 @@ def convert_cli(
             f"Unknown format '{format}'", f"Available: {', '.join(FORMATS)}", exits=1
         )
     errors: list[CorpusError] = []
-    try:
+    with report_errors("Nothing was converted"):
         check_files([report], [*inputs, groups])
         check_places([output, hold_out, report], [groups])
         mapping = make_label_mapping(types, drop_types, rename or [], cut_types, groups)
-        result = convert(
-            inputs,
-            output,
-            format=format,
-            columns=read_columns_option(columns),
-            separator={"tab": "\t", "space": " "}.get(
-                separator or "", separator or None
-            ),
-            comment=comment,
-            repair_tags=repair_tags,
-            mapping=mapping,
-            keep_docs=docs,
-            lang=lang,
-            max_width=max_width,
-            on_error=errors.append if on_error == "skip" else None,
-            hold_out=hold_out,
-            hold_out_share=hold_out_share,
-            shard_size=shard_size,
-            show_progress=True,
-        )
-    except (ValueError, OSError, ImportError) as err:
-        show_errors(errors)
-        msg.fail("Nothing was converted", str(err), exits=1)
+        try:
+            result = convert(
+                inputs,
+                output,
+                format=format,
+                columns=read_columns_option(columns),
+                separator={"tab": "\t", "space": " "}.get(
+                    separator or "", separator or None
+                ),
+                comment=comment,
+                repair_tags=repair_tags,
+                mapping=mapping,
+                keep_docs=docs,
+                lang=lang,
+                max_width=max_width,
+                on_error=errors.append if on_error == "skip" else None,
+                hold_out=hold_out,
+                hold_out_share=hold_out_share,
+                shard_size=shard_size,
+                show_progress=True,
+            )
+        except EPNetError:
+            show_errors(errors)
+            raise
     show_statistics(result)
     show_errors(errors)
     if mapping.unseen:
@@ -165,11 +167,11 @@ def convert_cli(
     places = str(output) if hold_out is None else f"{output} and {hold_out}"
     msg.good(f"Wrote {result.docs} docs", places)
     if report is not None:
-        try:
-            with write_whole(report) as path:
-                srsly.write_json(path, result.to_dict())
-        except (ValueError, OSError) as err:
-            msg.fail("The report couldn't be written", str(err), exits=1)
+        with (
+            report_errors("The report couldn't be written"),
+            write_whole(report) as path,
+        ):
+            srsly.write_json(path, result.to_dict())
 
 
 def show_errors(errors: list[CorpusError]) -> None:
@@ -195,7 +197,10 @@ def make_label_mapping(
     for value in rename:
         old, equals, new = value.partition("=")
         if not (old and equals and new):
-            raise ValueError(Errors.EP017.format(value=value))
+            raise SettingError(
+                f"Can't rename '{value}'. Write OLD=NEW, for example --rename "
+                "PER=PERSON."
+            )
         names[old] = new
     return LabelMapping(kept, dropped, names, cut_types)
 
@@ -205,10 +210,8 @@ def read_columns_option(value: str) -> tuple[int, int]:
     try:
         word, tag = (int(part) for part in value.split(","))
     except ValueError:
-        raise ValueError(
-            Errors.EP009.format(
-                setting="columns", value=value, expected="two numbers, such as 0,-1"
-            )
+        raise InvalidSettingError(
+            "columns", value, "two numbers, such as 0,-1"
         ) from None
     return word, tag
 

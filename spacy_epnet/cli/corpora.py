@@ -5,6 +5,7 @@ from ..corpora.mixing import split_type
 from ..recognizer.pipeline import find_recognizer
 from ..sources.catalog import load_pipeline
 from ._app import epnet_cli
+from ._errors import report_errors
 from .options import ComponentName, Source
 
 
@@ -15,11 +16,9 @@ def corpora_cli(model: Source, name: ComponentName = None) -> None:
 
     Example: spacy epnet corpora small
     """
-    try:
+    with report_errors("Can't show any corpora"):
         nlp = load_pipeline(model)
         _, pipe = find_recognizer(nlp, name)
-    except (ValueError, OSError) as err:
-        msg.fail("Can't show any corpora", str(err), exits=1)
     notes = {note.get("corpus", ""): note for note in nlp.meta.get("sources") or []}
     corpora = {**{corpus: [] for corpus in notes}, **pipe.corpora}
     if not corpora:

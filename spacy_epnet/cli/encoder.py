@@ -6,6 +6,7 @@ from wasabi import msg
 
 from ..encoder.download import ENCODERS, MINILM, fetch_encoder, has_encoder
 from ._app import epnet_cli
+from ._errors import report_errors
 
 
 @epnet_cli.command("encoder")
@@ -36,8 +37,6 @@ def encoder_cli(
         msg.good("The encoder is there and intact", str(output_dir / name))
         return
     msg.info(f"Downloading {', '.join(encoder.requirements)}")
-    try:
+    with report_errors("Fetching the encoder failed"):
         path = fetch_encoder(encoder, output_dir)
-    except (OSError, ValueError) as err:
-        msg.fail("Fetching the encoder failed", str(err), exits=1)
     msg.good("Fetched the encoder and checked its files", str(path))

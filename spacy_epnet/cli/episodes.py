@@ -9,8 +9,8 @@ from wasabi import msg
 
 from ..sources.catalog import locate_pipeline
 from ._app import epnet_cli
+from ._errors import report_errors
 from .adapt import read_settings
-from .failures import tell_failures
 from .options import (
     WITH_SETTINGS,
     CodeFile,
@@ -95,7 +95,7 @@ def episodes_cli(
     from ..evaluation.episodes import EpisodeResults
     from ..evaluation.worker_pool import Task, run_in_processes
 
-    with tell_failures("The evaluation stopped", output):
+    with report_errors("The evaluation stopped", output):
         check_files([output], [locate_pipeline(model), episodes, config, code])
         draw = {
             "ways": ways,

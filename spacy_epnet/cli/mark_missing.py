@@ -9,11 +9,12 @@ from ..corpora.conversion import SHARD_SIZE, open_shards
 from ..corpora.files import is_sharded
 from ..corpora.partial_annotation import doubt_docs
 from ..corpora.sampling import Corpus
-from ..errors import Errors
+from ..errors import InvalidSettingError
 from ..recognizer.pipeline import find_recognizer
 from ..sources.catalog import load_pipeline, locate_pipeline
 from ..writing import check_places, check_replaceable
 from ._app import epnet_cli
+from ._errors import report_errors
 from .options import ComponentName, Source
 
 
@@ -41,18 +42,14 @@ def doubt_cli(
     Example: spacy epnet doubt small partial.spacy train.spacy --types-of fewnerd
     """
     n_doubted = n_docs = 0
-    try:
+    with report_errors("Nothing was written"):
         check_places([output], [locate_pipeline(model), corpus])
         check_replaceable(output, is_sharded)
         nlp = load_pipeline(model)
         _, pipe = find_recognizer(nlp, name)
         if types_of is not None and types_of not in pipe.corpora:
             expected = " or ".join(pipe.corpora) or "none, as it was trained on one"
-            raise ValueError(
-                Errors.EP009.format(
-                    setting="types-of", value=types_of, expected=expected
-                )
-            )
+            raise InvalidSettingError("types-of", types_of, expected)
         source = Corpus(corpus, nlp.vocab)
         with (
             open_shards(output, SHARD_SIZE) as writer,
@@ -63,6 +60,4 @@ def doubt_cli(
                 bar.update()
                 n_docs += 1
                 n_doubted += len(doubt.spans)
-    except (ValueError, OSError) as err:
-        msg.fail("Nothing was written", str(err), exits=1)
     msg.good(f"Wrote {n_docs} docs, with {n_doubted} spans in doubt", str(output))

@@ -13,6 +13,7 @@ from ..recognizer.pipeline import find_recognizer
 from ..sources.catalog import load_pipeline, locate_pipeline
 from ..writing import write_whole
 from ._app import epnet_cli
+from ._errors import report_errors
 from .options import CodeFile, ComponentName, GpuId, Source
 from .places import check_files
 
@@ -43,15 +44,13 @@ def mistakes_cli(
     """
     import_code(code)
     setup_gpu(use_gpu, silent=True)
-    try:
+    with report_errors("Nothing was analyzed"):
         check_files([output], [locate_pipeline(model), corpus, code])
         nlp = load_pipeline(model)
         analysis = analyze(nlp, corpus, name)
         if output is not None:
             with write_whole(output) as path:
                 srsly.write_json(path, analysis.to_dict())
-    except (ValueError, OSError, ImportError) as err:
-        msg.fail("Nothing was analyzed", str(err), exits=1)
     show_analysis(analysis, count)
     if output is not None:
         msg.good("Wrote all mistakes", str(output))

@@ -3,12 +3,12 @@ from typing import Annotated
 
 import spacy
 import typer
-from safetensors import SafetensorError
 from wasabi import msg
 
 from ..sources.catalog import locate_pipeline
 from ..sources.packing import is_packed, pack_source
 from ._app import epnet_cli
+from ._errors import report_errors
 from .options import Pipeline
 from .places import check_folder
 
@@ -41,13 +41,11 @@ def pack_cli(
         "description": description,
         "license": license,
     }
-    try:
+    with report_errors("Nothing was packed"):
         inputs = [locate_pipeline(model), encoder]
         check_folder(output, inputs, may_replace=is_packed)
         nlp = spacy.load(model)
         nlp.meta.update({key: value for key, value in given.items() if value})
         pack_source(nlp, encoder, output)
-    except (ValueError, OSError, SafetensorError) as err:
-        msg.fail("Nothing was packed", str(err), exits=1)
     size = sum(path.stat().st_size for path in output.rglob("*") if path.is_file())
     msg.good(f"Packed the pipeline into {size / 1e6:.1f} MB", str(output))

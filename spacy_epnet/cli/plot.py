@@ -7,9 +7,10 @@ from spacy.cli._util import import_code, setup_gpu
 from wasabi import msg
 
 from ..corpora.sampling import Corpus
-from ..errors import Errors
+from ..errors import SettingError
 from ..sources.catalog import load_pipeline, locate_pipeline
 from ._app import epnet_cli
+from ._errors import report_errors
 from .compare import read_name
 from .options import CodeFile, ComponentName, GpuId
 from .places import check_files
@@ -136,7 +137,7 @@ def draw(
     """
     from ..evaluation.plots import check_suffix, make_figure, save
 
-    try:
+    with report_errors("Nothing was drawn"):
         check_suffix(output)
         make_figure(1, 1)  # so that an extra that is missing is missed at once
         for import_extra in extras:
@@ -144,12 +145,13 @@ def draw(
         named: dict[str, str] = {}
         for title, place in map(read_name, models):
             if title in named:
-                raise ValueError(Errors.EP049.format(path=place, name=title))
+                raise SettingError(
+                    f"'{place}' would be called '{title}', like another before. Give "
+                    f"each a name of its own: NAME={place}"
+                )
             named[title] = str(place)
         check_files([output], [*inputs, *map(locate_pipeline, named.values())])
         maps = {title: make(load_pipeline(place)) for title, place in named.items()}
         save(draw_maps(maps), output)
-    except (ValueError, OSError, ImportError) as err:
-        msg.fail("Nothing was drawn", str(err), exits=1)
     msg.good("Drew the plot", str(output))
     return maps

@@ -19,6 +19,7 @@ from ..recognizer.gold import read_gold
 from ..sources.catalog import load_pipeline, locate_pipeline
 from ..writing import write_whole
 from ._app import epnet_cli
+from ._errors import report_errors
 from .adapt import read_examples
 from .options import CodeFile, ComponentName, GpuId, Pipeline
 from .places import check_files
@@ -69,7 +70,7 @@ def recognize_cli(
     for path in (file, marked):
         if path is not None and not path.exists():
             msg.fail("There is no such file", str(path), exits=1)
-    try:
+    with report_errors("Can't recognize anything"):
         given = [*(texts or []), *([] if file is None else list_texts(file))]
         if not given and not explain and marked is None:
             msg.fail(
@@ -92,8 +93,6 @@ def recognize_cli(
                 page = make_page("Recognized entities", [("Texts", texts_marked)])
                 path.write_text(page, encoding="utf8")
             msg.good("Wrote the page", str(html))
-    except (ValueError, OSError) as err:
-        msg.fail("Can't recognize anything", str(err), exits=1)
 
 
 def list_texts(file: Path) -> list[str]:

@@ -8,6 +8,7 @@ from wasabi import msg
 from ..sources.catalog import load_pipeline
 from ..writing import write_whole
 from ._app import epnet_cli
+from ._errors import report_errors
 from .options import CodeFile, GpuId
 from .places import check_files
 
@@ -47,7 +48,7 @@ def report_cli(
     import_code(code)
     setup_gpu(use_gpu, silent=True)
     page = output or run_dir / "report.html"
-    try:
+    with report_errors("There is no report"):
         make_figure(1, 1)  # so that an extra that is missing is missed at once
         import_tsne()
         run = read_folder(run_dir)
@@ -56,6 +57,4 @@ def report_cli(
         text = write_report(run, nlp, test, on_part=lambda part: msg.text(f"{part}…"))
         with write_whole(page) as path:
             path.write_text(text, encoding="utf8")
-    except (ValueError, OSError, ImportError) as err:
-        msg.fail("There is no report", str(err), exits=1)
     msg.good("Wrote the report", str(page))

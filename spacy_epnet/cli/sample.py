@@ -6,6 +6,7 @@ from wasabi import msg
 
 from ..corpora.sampling import Corpus, check_support_places, sample_greedily
 from ._app import epnet_cli
+from ._errors import report_errors
 
 
 @epnet_cli.command("sample")
@@ -44,7 +45,7 @@ def sample_cli(
         outputs = [output]
     else:
         outputs = [output.with_stem(f"{output.stem}-{number}") for number in seeds]
-    try:
+    with report_errors("Sampling failed"):
         check_support_places(outputs, [corpus, indices])
         source = Corpus(corpus)
         if not source.totals:
@@ -58,8 +59,6 @@ def sample_cli(
             chosen = sample_greedily(source.mentions, shots, number)
             manifest = source.describe(chosen, shots=shots, seed=number)
             write(source, chosen, path, manifest)
-    except (ValueError, OSError) as err:
-        msg.fail("Sampling failed", str(err), exits=1)
     for label, total in sorted(source.totals.items()):
         if total < shots:
             msg.warn(f"{label} has only {total} mentions, and all were taken")

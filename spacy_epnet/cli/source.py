@@ -9,6 +9,7 @@ from ..recognizer.pipeline import is_pipeline
 from ..sources.catalog import list_sources, locate_pipeline, make_source
 from ..writing import write_whole
 from ._app import epnet_cli
+from ._errors import report_errors
 from .places import check_folder
 
 
@@ -41,13 +42,11 @@ def source_cli(
         for known in list_sources():
             print(known)
         return
-    try:
+    with report_errors(f"Can't get the source '{name}'"):
         if output is not None:
             check_folder(output, [locate_pipeline(name), encoder])
         place = make_source(name, encoder=encoder)
         if output is not None:
             with write_whole(output, may_replace=is_pipeline) as path:
                 spacy.load(place).to_disk(path)
-    except (ValueError, OSError) as err:
-        msg.fail(f"Can't get the source '{name}'", str(err), exits=1)
     msg.good(f"The source '{name}' is there", str(output or place))

@@ -8,13 +8,13 @@ from spacy.language import Language
 from spacy.util import load_config, load_model_from_config
 from wasabi import msg
 
-from ..errors import Errors
+from ..errors import SettingError
 from ..sources.catalog import load_pipeline, locate_pipeline
 from ..writing import check_places
 from ._app import epnet_cli
+from ._errors import report_errors
 from .adapt import SECTION, read_settings
 from .benchmark import read_shots, run_benchmark, split_options
-from .failures import tell_failures
 from .options import (
     WITH_SETTINGS,
     CodeFile,
@@ -110,9 +110,12 @@ def sweep_cli(
     import_code(code)
     setup_gpu(use_gpu, silent=True)
     paths, options = split_options(list(map(str, corpora or [])))
-    with tell_failures("The sweep stopped", output):
+    with report_errors("The sweep stopped", output):
         if not varied:
-            raise ValueError(Errors.EP057)
+            raise SettingError(
+                "There is nothing to vary. Give --set, such as --set "
+                "adapt.lr=1e-4,5e-4."
+            )
         check_plot(plot)
         settings = read_varied(varied)
         adapting, training = part_options([*ctx.args, *options])
@@ -136,7 +139,10 @@ def sweep_cli(
             targets.append(Target(HELD_OUT, held_out, held_out))
             own = {"the held-out types": [HELD_OUT], **own}
         if not targets or (choose_on_query and not own[TARGETS]):
-            raise ValueError(Errors.EP058)
+            raise SettingError(
+                "There is nothing to measure on. Give DEV and TEST of a target, or "
+                "--held-out a corpus of types that the source hasn't seen."
+            )
         overrides = parse_config_overrides(training) if is_config(model) else {}
         check_ahead(model, overrides, targets, profiles, name)
         measured = {}
@@ -190,9 +196,16 @@ def check_training(model: str, settings: list[Any], output: Path | None) -> None
     """
     names = [setting.name for setting in settings if not setting.is_adapting]
     if names and not is_config(model):
-        raise ValueError(Errors.EP090.format(names=", ".join(names)))
+        raise SettingError(
+            f"{', '.join(names)} are settings of the training. To vary them, give the "
+            "config of a training, such as configs/source.cfg, in place of a source "
+            "that is trained."
+        )
     if is_config(model) and (output is None or output.is_file()):
-        raise ValueError(Errors.EP091)
+        raise SettingError(
+            "A source is trained for each value. Give --output a folder for them and "
+            "their results. What was interrupted goes on from what is in it."
+        )
 
 
 def check_ahead(
@@ -283,7 +296,11 @@ def check_held_out(nlp: Any, path: Path, name: str | None) -> None:
     _, pipe = find_recognizer(nlp, name)
     known = sorted({*Corpus(path).totals} & {*pipe.labels})
     if known:
-        raise ValueError(Errors.EP059.format(path=path, labels=", ".join(known)))
+        raise SettingError(
+            f"The types of '{path}' aren't held out, because the source was trained on "
+            f"them: {', '.join(known)}. Give a corpus of other types, or leave these "
+            "out with --drop-types of spacy epnet convert."
+        )
 
 
 def show_outcomes(outcomes: dict[str, Any], *, choose_on_query: bool) -> None:

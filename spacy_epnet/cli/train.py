@@ -13,6 +13,7 @@ from spacy.util import load_config
 from wasabi import msg
 
 from ._app import epnet_cli
+from ._errors import report_errors
 from .options import WITH_SETTINGS, CodeFile, GpuId
 
 
@@ -55,29 +56,24 @@ def train(
     output (Path): Folder for the pipeline and the checkpoint.
     use_gpu (int): The GPU, or -1 for none.
     """
-    from safetensors import SafetensorError
     from spacy.training.initialize import init_nlp
 
     from ..training.loop import Training
 
-    try:
+    with report_errors("Can't train"):
         with show_validation_error(config_path):
             config = load_config(config_path, overrides=overrides, interpolate=False)
             msg.divider("Initializing pipeline")
             nlp = init_nlp(config, use_gpu=use_gpu)
             training = Training(nlp, output)
         steps = training.resume()
-    except (ValueError, OSError) as err:
-        msg.fail("Can't train", str(err), exits=1)
     if training.is_over:
         msg.good(f"The training is over after {steps} steps", str(output))
         return
     msg.divider("Training pipeline")
     msg.info(f"Goes on after {steps} steps" if steps else "Begins anew")
-    try:
+    with report_errors("The training stopped. The last checkpoint is kept"):
         is_over = training.run(sys.stdout, sys.stderr)
-    except (OSError, SafetensorError) as err:
-        msg.fail("The training stopped. The last checkpoint is kept", str(err), exits=1)
     if is_over:
         msg.good("Saved the trained pipeline", str(output / "model-last"))
     else:

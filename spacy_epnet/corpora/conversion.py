@@ -8,7 +8,7 @@ from spacy.tokens import Doc, DocBin
 from spacy.vocab import Vocab
 from tqdm import tqdm
 
-from ..errors import CorpusError, Errors
+from ..errors import CorpusError
 from ..writing import check_places, check_replaceable, write_whole
 from .docs import get_sentences, make_doc, make_tokenizer
 from .files import is_sharded, list_files
@@ -69,7 +69,9 @@ def convert(
     files = _list_inputs(inputs, format, outputs)
     for path in outputs:
         if path.suffix != ".spacy":
-            raise ValueError(Errors.EP015.format(path=path))
+            raise CorpusError(
+                f"Can't write {path}: the name of a corpus ends in .spacy."
+            )
         check_replaceable(path, is_sharded)
     check_places(outputs, files)
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
-from ..errors import CorpusError, Errors
+from ..errors import CorpusError, EvaluationError, SettingError
 from .docs import drop_overlapping, make_doc
 from .files import get_hash
 from .readers import read_json
@@ -102,7 +102,10 @@ class EpisodeSampler:
             if counts:
                 self._by_types[frozenset(counts)].append(i)
         if ways > len(self.types):
-            raise ValueError(Errors.EP052.format(ways=ways, count=len(self.types)))
+            raise SettingError(
+                f"There can't be episodes of {ways} types: the corpus has "
+                f"{len(self.types)}. Ask for fewer with --ways."
+            )
 
     def draw(self, number: int) -> Draw:
         """Draw an episode.
@@ -124,16 +127,14 @@ class EpisodeSampler:
                     return Draw(types, support, query)
             short.update(missing)
         label, count = short.most_common(1)[0]
-        raise ValueError(
-            Errors.EP053.format(
-                ways=self.ways,
-                shots=self.shots,
-                query_shots=self.query_shots,
-                tries=MAX_TRIES,
-                label=label,
-                count=count,
-                alone=len(self._by_types.get(frozenset([label]), ())),
-            )
+        raise EvaluationError(
+            f"No episode of {self.ways} types was found in {MAX_TRIES} tries, with "
+            f"{self.shots} to twice as many of each in the support set and "
+            f"{self.query_shots} in the query set. A sentence counts only if it has "
+            f"no other types, and of '{label}' there were too few in {count} of the "
+            "tries: it is the only type of "
+            f"{len(self._by_types.get(frozenset([label]), ()))} sentences. Ask for "
+            "fewer shots, other ways, or draw from a larger corpus."
         )
 
     def _list_pure(self, types: set[str]) -> list[int]:

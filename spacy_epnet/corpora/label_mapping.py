@@ -6,7 +6,7 @@ from pathlib import Path
 
 import srsly
 
-from ..errors import CorpusError, Errors
+from ..errors import CorpusError, SettingError
 from .files import read_text
 from .tags import Entity, is_label
 
@@ -117,5 +117,7 @@ def resolve_types(
             types += groups[name[1:]]
         else:
             known = ", ".join(groups) or "none, because no --groups file was given"
-            raise ValueError(Errors.EP016.format(name=name[1:], groups=known))
+            raise SettingError(
+                f"There is no type group called '{name[1:]}'. There are: {known}."
+            )
     return types

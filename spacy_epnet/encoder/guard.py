@@ -7,7 +7,7 @@ from typing import Any
 import srsly
 from spacy_transformers.layers import TransformerModel
 
-from ..errors import Errors
+from ..errors import LoadingError
 from ..hashes import add_hashes, check_hashes
 
 # How spacy-transformers saves a tokenizer: its files by their names, and under this one
@@ -32,7 +32,11 @@ class GuardedTransformer(TransformerModel):
             super().from_bytes(parts["model"])
         except (ValueError, KeyError, TypeError) as err:
             reason = " ".join(str(err).split())
-            raise ValueError(Errors.EP073.format(reason=reason)) from err
+            raise LoadingError(
+                f"Can't load the encoder of the transformer: {reason}. The file is "
+                "damaged or was changed. Get the pipeline again from where it came "
+                "from."
+            ) from err
         return self
 
 

@@ -14,7 +14,7 @@ from thinc.api import ArgsKwargs, Optimizer, get_torch_default_device
 from thinc.util import convert_recursive, is_torch_array
 from torch import nn
 
-from ..errors import Errors
+from ..errors import InvalidSettingError
 from .freezing import freeze_lower
 from .guard import check_tokenizer
 from .precision import get_fastest_dtype, has_bfloat16
@@ -35,21 +35,15 @@ def use_precision_shim(
     part of it.
     """
     if trained_layers is not None and trained_layers < 1:
-        raise ValueError(
-            Errors.EP009.format(
-                setting="trained_layers",
-                value=trained_layers,
-                expected="a number above 0, or null. To train no layer at all, name "
-                "the transformer under [training] frozen_components",
-            )
+        raise InvalidSettingError(
+            "trained_layers",
+            trained_layers,
+            "a number above 0, or null. To train no layer at all, name "
+            "the transformer under [training] frozen_components",
         )
     if inference not in get_args(Inference):
-        raise ValueError(
-            Errors.EP009.format(
-                setting="inference",
-                value=inference,
-                expected=" or ".join(get_args(Inference)),
-            )
+        raise InvalidSettingError(
+            "inference", inference, " or ".join(get_args(Inference))
         )
     objects = HFObjects(
         None, None, None, model._init_tokenizer_config, model._init_transformer_config

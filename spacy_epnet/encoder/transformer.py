@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from thinc.api import Model
 
-from ..errors import Errors
+from ..errors import EncoderError
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc
@@ -74,7 +74,12 @@ def init(model: Model, X: Any = None, Y: Any = None) -> None:
     name = model.attrs["name"]
     is_loaded = model.attrs["has_transformer"]
     if not is_loaded and _is_path(name) and not Path(name).expanduser().is_dir():
-        raise ValueError(Errors.EP010.format(path=name))
+        raise EncoderError(
+            f"There is no encoder at '{name}'. Fetch the default one with: python -m "
+            "spacy project run encoder. Or choose another with --paths.encoder, which "
+            "takes a folder or the name of a model on the hub, such as "
+            "bert-base-cased."
+        )
     load_encoder(model, X, Y)  # type: ignore[arg-type]
 
 

@@ -16,7 +16,7 @@ from spacy.tokens import Doc
 from thinc.api import Model
 from thinc.types import Floats2d, Ragged
 
-from ..errors import Errors
+from ..errors import PipelineError
 from ..types import TokenVectors
 from .surface import SURFACE, get_surface_features
 
@@ -133,4 +133,8 @@ def check_lengths(docs: list[Doc], lengths: list[int]) -> None:
     """Find out if there isn't a vector for each token."""
     for doc, length in zip(docs, lengths, strict=True):
         if len(doc) != length:
-            raise ValueError(Errors.EP013.format(tokens=len(doc), vectors=length))
+            raise PipelineError(
+                f"The token vectors don't fit the docs: one has {len(doc)} tokens, but "
+                f"vectors for {length}. A component after the transformer has merged "
+                "or split tokens. Put it before the transformer."
+            )

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy
 
-from ..errors import Errors
+from ..errors import InvalidSettingError
 from .prototypes import NONE_ROW
 
 # Names decide alone long before, and what is much larger is no number in the end.
@@ -82,12 +82,10 @@ def make_mixture_assignment(name_weight: float) -> Assign:
         squared distance.
     """
     if not 0 <= name_weight <= MAX_NAME_WEIGHT:
-        raise ValueError(
-            Errors.EP009.format(
-                setting="adapt.assignment.name_weight",
-                value=name_weight,
-                expected=f"a number from 0 to {MAX_NAME_WEIGHT}",
-            )
+        raise InvalidSettingError(
+            "adapt.assignment.name_weight",
+            name_weight,
+            f"a number from 0 to {MAX_NAME_WEIGHT}",
         )
 
     def assign(labels: list[str], evidence: Evidence) -> dict[str, Assignment]:

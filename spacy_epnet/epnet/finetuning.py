@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 from thinc.api import Model, Ops
 
-from ..errors import Errors, LearningError
+from ..errors import LearningError
 from ..recognizer.span_pool import SpanPool, sample_nones
 from ..recognizer.task import OnStep, has_stopped_falling, split_evenly
 from ..types import TokenVectors
@@ -100,7 +100,9 @@ def tune(
                     loss, gradient = get_loss(outputs, targets, tau=tau_in_loss)
                 if not math.isfinite(loss):
                     raise LearningError(
-                        Errors.EP031.format(steps=tuning.steps, lr=settings.lr)
+                        f"The loss is no number any more after {tuning.steps} "
+                        "steps, so nothing was learned. The learning rate is too "
+                        f"high: {settings.lr}. Lower adapt.lr."
                     )
                 backprop(gradient)
                 training.finish_update()

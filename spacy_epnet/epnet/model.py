@@ -19,7 +19,7 @@ from thinc.types import Floats2d
 
 from ..encoder.vectors import build_flat_tokens
 from ..encoder.weights import renew_shim
-from ..errors import Errors
+from ..errors import InvalidSettingError
 from .head import build_head
 from .prototypes import get_initial_scale
 from .types import HeadOutput, ModelInput
@@ -71,11 +71,7 @@ def build_epnet_model(
     }
     for setting, value in sizes.items():
         if value <= 0:
-            raise ValueError(
-                Errors.EP009.format(
-                    setting=setting, value=value, expected="a number above 0"
-                )
-            )
+            raise InvalidSettingError(setting, value, "a number above 0")
     make_network = partial(
         _make_network,
         max_width=max_width,

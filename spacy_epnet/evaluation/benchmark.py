@@ -15,7 +15,7 @@ from spacy.tokens import Doc
 from ..adapting import adapt
 from ..corpora.files import read_text
 from ..corpora.sampling import Corpus, sample_greedily
-from ..errors import CorpusError, Errors, LearningError, SupportError
+from ..errors import CorpusError, LearningError, SettingError, SupportError
 from ..recognizer.contract import Contract
 from ..recognizer.pipeline import find_recognizer, hash_pipeline
 from ..recognizer.settings import make_adapt_config, resolve_adapt_settings
@@ -54,7 +54,10 @@ def make_targets(paths: list[Path]) -> list[Target]:
     RETURNS (List[Target]): The targets, all with names of their own.
     """
     if len(paths) % 2:
-        raise ValueError(Errors.EP029.format(count=len(paths)))
+        raise SettingError(
+            f"A target is two corpora, DEV and TEST, but there are {len(paths)} paths. "
+            "For Few-NERD's standard evaluation give the same corpus twice."
+        )
     targets: list[Target] = []
     for dev, test in zip(paths[::2], paths[1::2], strict=True):
         name = test.resolve().parent.name
@@ -160,7 +163,11 @@ class Benchmark:
     def __post_init__(self) -> None:
         self.name, self.pipe = find_recognizer(self.nlp, self.name)
         if self.given and len(self.targets) > 1:
-            raise ValueError(Errors.EP033)
+            raise SettingError(
+                "Support sets can be given for one target only, because they name "
+                "sentences of its dev set. Measure each target by a command of its "
+                "own."
+            )
 
     def list_runs(self, target: Target) -> list[Run]:
         """RETURNS (List[Run]): The runs on a target, in order."""

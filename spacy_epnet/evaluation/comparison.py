@@ -11,7 +11,7 @@ import numpy
 import srsly
 
 from ..corpora.files import read_text
-from ..errors import Errors
+from ..errors import EvaluationError, SettingError
 from .results import get_spread, refuse_others, show_f1
 
 # With more differences than this, not all ways to choose their signs are tried.
@@ -156,15 +156,24 @@ def read_comparison(files: Iterable[tuple[str, Path]]) -> Comparison:
     scores: dict[str, Scores] = {}
     for name, path in files:
         text = read_text(path)
-        with refuse_others(path, Errors.EP048):
+        with refuse_others(
+            path, "'{path}' has no results of `spacy epnet benchmark`, or none yet."
+        ):
             data = srsly.json_loads(text)
             own, hashes = read_scores(name, data), read_hashes(data)
         for system in own:
             if system in scores:
-                raise ValueError(Errors.EP049.format(path=path, name=system))
+                raise SettingError(
+                    f"'{path}' would be called '{system}', like another before. Give "
+                    f"each a name of its own: NAME={path}"
+                )
         for target, pair in hashes.items():
             if corpora.setdefault(target, pair) != pair:
-                raise ValueError(Errors.EP047.format(path=path, target=target))
+                raise EvaluationError(
+                    f"The results in '{path}' are of another '{target}' than those "
+                    "before: its dev or test corpus differs, so that they can't be "
+                    "compared."
+                )
         scores |= own
         found.append(set(hashes))
     shared = [target for target in corpora if all(target in names for names in found)]

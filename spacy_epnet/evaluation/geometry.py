@@ -10,7 +10,7 @@ from spacy.tokens import Doc
 from spacy.util import minibatch
 
 from ..adapting.support import make_bare_example
-from ..errors import Errors
+from ..errors import MissingExtraError, PipelineError
 from ..recognizer.distances import get_square_distances
 from ..recognizer.gold import read_gold
 from ..recognizer.pipeline import encode_docs, find_recognizer
@@ -75,7 +75,11 @@ def list_centers(nlp: Language, name: str | None) -> tuple[list[str], Any]:
     name, pipe = find_recognizer(nlp, name)
     centers = pipe.list_centers()
     if centers is None or not len(centers.points):
-        raise ValueError(Errors.EP054.format(name=name))
+        raise PipelineError(
+            f"'{name}' has nothing that stands for a type, so that there is nothing to "
+            "show. epnet_ner has, and recognizers that remember examples, after a "
+            "training or an adaptation."
+        )
     names = [NONE if label is None else label for label in centers.names]
     return names, pipe.model.ops.to_numpy(centers.points).astype("float64")
 
@@ -108,7 +112,10 @@ def embed_entities(
             points = pipe.embed(predicted, tokens, ops.asarray2i(spans))
             parts.append(ops.to_numpy(points))
     if not parts:
-        raise TooFewError(Errors.EP055)
+        raise TooFewError(
+            "There are too few entities to show in this corpus. Give one whose docs "
+            "have entities that line up with the tokens of the pipeline."
+        )
     return labels, numpy.concatenate(parts).astype("float64")
 
 
@@ -137,7 +144,10 @@ def make_span_map(
     shown = [i for i, label in enumerate(names) if label in {*labels}]
     together = numpy.concatenate([points, centers[shown]])
     if len(together) < 3:
-        raise TooFewError(Errors.EP055)
+        raise TooFewError(
+            "There are too few entities to show in this corpus. Give one whose docs "
+            "have entities that line up with the tokens of the pipeline."
+        )
     perplexity = min(30.0, (len(together) - 1) / 3)
     plane = tsne(perplexity=perplexity, random_state=seed, init="pca").fit_transform(
         together
@@ -151,7 +161,9 @@ def import_tsne() -> Any:
     try:
         from sklearn.manifold import TSNE
     except ImportError:
-        raise ValueError(Errors.EP051) from None
+        raise MissingExtraError(
+            "Plots need Matplotlib and scikit-learn: pip install 'spacy-epnet[viz]'"
+        ) from None
     return TSNE
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..errors import Errors
+from ..errors import MissingExtraError, SettingError
 from ..writing import write_whole
 from .benchmark import show_shots
 from .comparison import Row
@@ -47,7 +47,9 @@ def make_figure(width: float, height: float) -> Any:
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        raise ValueError(Errors.EP051) from None
+        raise MissingExtraError(
+            "Plots need Matplotlib and scikit-learn: pip install 'spacy-epnet[viz]'"
+        ) from None
     return Figure(figsize=(width, height), layout="constrained")
 
 
@@ -70,7 +72,10 @@ def check_suffix(output: Path) -> None:
     """Refuse files that can't be drawn, before there is anything to draw."""
     if output.suffix not in SUFFIXES:
         known = ", ".join(SUFFIXES)
-        raise ValueError(Errors.EP056.format(path=output, known=known))
+        raise SettingError(
+            f"Can't draw '{output}': the name of a plot ends in one of {known}, which "
+            "says what kind of file it is."
+        )
 
 
 def get_style(number: int) -> dict[str, str]:

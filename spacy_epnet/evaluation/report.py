@@ -13,7 +13,6 @@ from spacy.training import Example
 from spacy.util import dict_to_dot
 
 from ..corpora.sampling import Corpus
-from ..errors import Errors
 from ..recognizer.pipeline import find_recognizer
 from .benchmark import show_shots
 from .geometry import TooFewError, make_heat_map, make_span_map
@@ -80,7 +79,11 @@ def write_report(
 def show_benchmarks(run: RunFolder) -> Iterator[str]:
     """Tables of F1, with spreads."""
     for file, data in run.benchmarks.items():
-        with refuse_others(run.path / file, Errors.EP080):
+        with refuse_others(
+            run.path / file,
+            "'{path}' looks like something that spacy epnet has written, but can't be "
+            "shown: it was changed, or is from somewhere else. Remove it to go on.",
+        ):
             yield make_heading(file)
             rows = [
                 [g["target"], g["profile"], show_shots(g["shots"]), g["supports"]]
@@ -103,7 +106,11 @@ def show_benchmarks(run: RunFolder) -> Iterator[str]:
                 if "failed" in result:
                     yield make_paragraph(f"{key} has no result: {result['failed']}")
     for file, data in run.episodes.items():
-        with refuse_others(run.path / file, Errors.EP080):
+        with refuse_others(
+            run.path / file,
+            "'{path}' looks like something that spacy epnet has written, but can't be "
+            "shown: it was changed, or is from somewhere else. Remove it to go on.",
+        ):
             yield make_heading(file)
             summary, how = data["summary"], data["benchmark"]["episodes"]
             yield make_table(
@@ -119,7 +126,11 @@ def show_benchmarks(run: RunFolder) -> Iterator[str]:
 def show_settings(run: RunFolder, nlp: Language | None) -> Iterator[str]:
     """How it was adapted, and what the pipeline is."""
     for file, data in run.adaptations.items():
-        with refuse_others(run.path / file, Errors.EP080):
+        with refuse_others(
+            run.path / file,
+            "'{path}' looks like something that spacy epnet has written, but can't be "
+            "shown: it was changed, or is from somewhere else. Remove it to go on.",
+        ):
             yield make_heading(f"Adaptation, {file}")
             settings = sorted(dict_to_dot(data["settings"]).items())
             yield make_table(["setting", "value"], [(k, _show(v)) for k, v in settings])
@@ -161,7 +172,11 @@ def show_source(source: dict[str, Any]) -> Iterator[str]:
 def show_curves(run: RunFolder) -> Iterator[str]:
     """How losses fell, and scores rose."""
     for file, rows in run.logs.items():
-        with refuse_others(run.path / file, Errors.EP080):
+        with refuse_others(
+            run.path / file,
+            "'{path}' looks like something that spacy epnet has written, but can't be "
+            "shown: it was changed, or is from somewhere else. Remove it to go on.",
+        ):
             names = sorted({name for row in rows for name in row["losses"]})
             steps = [row["step"] for row in rows]
             losses = {
@@ -175,7 +190,11 @@ def show_curves(run: RunFolder) -> Iterator[str]:
             figure = draw_lines(scores, x="step", y="score on the dev set, in per cent")
             yield embed_figure(figure, f"Scores of the training, {file}")
     for file, data in run.adaptations.items():
-        with refuse_others(run.path / file, Errors.EP080):
+        with refuse_others(
+            run.path / file,
+            "'{path}' looks like something that spacy epnet has written, but can't be "
+            "shown: it was changed, or is from somewhere else. Remove it to go on.",
+        ):
             losses = data["learning"].get("losses") or []
             if losses:
                 line = {"loss": Line(range(1, len(losses) + 1), losses)}

@@ -11,7 +11,7 @@ from typing import Any
 import srsly
 
 from ..corpora.files import read_text
-from ..errors import Errors
+from ..errors import OutputError
 from ..writing import write_whole
 from .benchmark import Run
 
@@ -26,7 +26,7 @@ def refuse_others(path: Path, message: str) -> Iterator[None]:
     try:
         yield
     except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError):
-        raise ValueError(message.format(path=path)) from None
+        raise OutputError(message.format(path=path)) from None
 
 
 class ResultsFile(ABC):
@@ -43,16 +43,26 @@ class ResultsFile(ABC):
         self.runs: dict[str, dict[str, Any]] = {}
         if path is not None and path.exists():
             text = read_text(path)
-            with refuse_others(path, Errors.EP027):
+            with refuse_others(
+                path,
+                "The file '{path}' is there, but it has no results of a benchmark. "
+                "Choose another file for the results.",
+            ):
                 known = srsly.json_loads(text)
                 found, runs = dict(known["benchmark"]), dict(known["runs"])
                 differing = [key for key in header if found.get(key) != header[key]]
             if differing:
-                raise ValueError(
-                    Errors.EP028.format(path=path, keys=", ".join(differing))
+                raise OutputError(
+                    f"The file '{path}' has results of another benchmark, which "
+                    f"differs in: {', '.join(differing)}. Choose another file, or "
+                    "remove it to begin anew."
                 )
             self.runs = runs
-            with refuse_others(path, Errors.EP027):
+            with refuse_others(
+                path,
+                "The file '{path}' is there, but it has no results of a benchmark. "
+                "Choose another file for the results.",
+            ):
                 self.summarize()
 
     def keep(self, key: str, result: dict[str, Any]) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import srsly
 
 from ..corpora.files import read_lines, read_text
-from ..errors import Errors
+from ..errors import EvaluationError
 from ..recognizer.pipeline import is_pipeline
 
 
@@ -44,7 +44,10 @@ def read_folder(path: Path) -> RunFolder:
     RETURNS (RunFolder): What is in it. Files of other kinds are passed over.
     """
     if not path.is_dir():
-        raise ValueError(Errors.EP060.format(path=path, reason="there is no folder"))
+        raise EvaluationError(
+            f"Can't report on '{path}': {'there is no folder'}. Give the folder of a "
+            "run, such as training/demo after: python -m spacy project run all"
+        )
     run = RunFolder(path)
     folders = [path, *sorted(p for p in path.iterdir() if p.is_dir())]
     # An empty folder may become a pipeline, but is none.
@@ -67,7 +70,10 @@ def read_folder(path: Path) -> RunFolder:
             run.logs[file.name] = rows
     if not (run.pipeline or run.benchmarks or run.episodes or run.adaptations):
         reason = "there are neither pipelines nor results in it"
-        raise ValueError(Errors.EP060.format(path=path, reason=reason))
+        raise EvaluationError(
+            f"Can't report on '{path}': {reason}. Give the folder of a run, such as "
+            "training/demo after: python -m spacy project run all"
+        )
     return run
 
 

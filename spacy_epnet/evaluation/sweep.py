@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import srsly
 from spacy.util import dot_to_dict
 
-from ..errors import Errors
+from ..errors import InvalidSettingError
 from ..recognizer.settings import merge
 from .benchmark import Profile
 from .plots import Line
@@ -47,9 +47,7 @@ def read_setting(text: str) -> Setting:
     parts = [part.strip() for part in values.split(",")]
     if "." not in name or not all(parts):
         expected = "a setting and its values, such as adapt.lr=1e-4,5e-4"
-        raise ValueError(
-            Errors.EP009.format(setting="--set", value=text, expected=expected)
-        )
+        raise InvalidSettingError("--set", text, expected)
     return Setting(name, [read_value(part) for part in parts])
 
 
@@ -67,9 +65,7 @@ def read_varied(texts: list[str]) -> list[Setting]:
     for name, count in Counter(setting.name for setting in settings).items():
         if count > 1:
             expected = f"{name} once, with all of its values"
-            raise ValueError(
-                Errors.EP009.format(setting="--set", value=texts, expected=expected)
-            )
+            raise InvalidSettingError("--set", texts, expected)
     return settings
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from spacy.cli._util import import_code, setup_gpu
 
 from ..corpora.episodes import EpisodeSet, open_episodes
-from ..errors import Errors
+from ..errors import EvaluationError
 from ..processes import belong_to_parent, count_cores, get_context
 from ..sources.catalog import load_pipeline
 from .benchmark import Profile
@@ -70,7 +70,9 @@ def run_in_processes(
         for done in as_completed([pool.submit(_measure, number) for number in numbers]):
             yield done.result()
     except BrokenProcessPool:
-        raise ValueError(Errors.EP062) from None
+        raise EvaluationError(
+            "A process died. If memory is short, choose fewer --processes."
+        ) from None
     finally:
         pool.shutdown(cancel_futures=True)
 

@@ -14,7 +14,7 @@ from ..encoder.forking import survive_forks
 from ..encoder.listeners import count_unfed, get_listeners, get_upstream, is_connected
 from ..encoder.optimizer import scale_rates
 from ..encoder.vectors import open_tokens
-from ..errors import Errors
+from ..errors import PipelineError, SettingError
 from ..types import TokenVectors
 from .annotation import Prediction, write_predictions
 from .gold import GoldStatistics, read_gold
@@ -118,12 +118,20 @@ class FewShotRecognizer(LabeledRecognizer):
         """
         validate_get_examples(get_examples, f"{type(self).__name__}.initialize")
         if not all(is_connected(listener) for listener in get_listeners(self.model)):
-            raise ValueError(Errors.EP005.format(name=self.name))
+            raise PipelineError(
+                f"Can't initialize '{self.name}': the width of the token vectors is "
+                "unknown, because no component feeds its listener. Add a transformer "
+                f"before it with nlp.add_pipe('transformer', before='{self.name}'), or "
+                "give the model a tok2vec layer of its own."
+            )
         statistics = GoldStatistics(self.can_predict)
         for eg in get_examples():
             statistics.add(eg)
         if isinstance(labels, str):
-            raise ValueError(Errors.EP002.format(name=self.name, label=labels))
+            raise SettingError(
+                f"'{self.name}' can't take {labels!r} as a label, or for a list of "
+                "labels. A label is a string that isn't empty."
+            )
         corpora: Mapping[str, Iterable[str]] = (
             statistics.corpora if labels is None else {}
         )
@@ -136,7 +144,11 @@ class FewShotRecognizer(LabeledRecognizer):
             self._check_label(label)
         self._check_known(statistics.labels, {*labels, *self.labels})
         if not labels and not self.labels:
-            raise ValueError(Errors.EP001.format(name=self.name))
+            raise PipelineError(
+                f"Can't initialize '{self.name}': there are no labels. Pass examples "
+                "whose reference docs have entities, give the labels in the config's "
+                f"[initialize.components.{self.name}] block, or call add_label() first."
+            )
         statistics.report(self.name, self.limits)
         self.learned["corpora"] |= {name: list(own) for name, own in corpora.items()}
         self.set_labels(dict.fromkeys([*self.labels, *labels]))
@@ -194,35 +206,41 @@ class FewShotRecognizer(LabeledRecognizer):
 
     def _check_ready(self) -> None:
         if not self.is_ready:
-            raise ValueError(Errors.EP006.format(name=self.name))
+            raise PipelineError(
+                f"'{self.name}' isn't initialized. Call nlp.initialize(), or load a "
+                "trained pipeline."
+            )
 
     def _check_fed(self, docs: list[Doc], *, is_train: bool) -> None:
         for listener in get_listeners(self.model):
             count = count_unfed(listener, docs, is_train=is_train)
             if count:
-                raise ValueError(
-                    Errors.EP004.format(
-                        name=self.name,
-                        upstream=get_upstream(listener),
-                        count=count,
-                        total=len(docs),
-                    )
+                raise PipelineError(
+                    f"'{self.name}' has no token vectors to work on, because "
+                    f"'{get_upstream(listener)}' hasn't run on {count} of the "
+                    f"{len(docs)} docs. Put the {get_upstream(listener)} before "
+                    f"'{self.name}' in the pipeline and don't disable it. If it is "
+                    "frozen during training, list it under [training] "
+                    "annotating_components as well."
                 )
 
     def _check_corpora(self, docs: list[Doc]) -> None:
         for corpus in {*map(get_corpus, docs)} - {None, *self.corpora}:
             known = ", ".join(self.corpora) or "no corpora"
-            raise ValueError(
-                Errors.EP038.format(name=self.name, corpus=corpus, corpora=known)
+            raise PipelineError(
+                f"Can't train '{self.name}' on docs from the corpus '{corpus}', "
+                "because it doesn't know which types are marked in it. It knows: "
+                f"{known}. Give the labels of all corpora under "
+                f"[initialize.components.{self.name}.labels], as configs/mixed.cfg "
+                "does."
             )
 
     def _check_known(self, labels: Iterable[str], known: Iterable[str]) -> None:
         unknown = {*labels} - {*known}
         if unknown:
-            raise ValueError(
-                Errors.EP003.format(
-                    name=self.name,
-                    unknown=", ".join(sorted(unknown)),
-                    labels=", ".join(known),
-                )
+            raise PipelineError(
+                f"Can't train '{self.name}' on entities with labels it doesn't "
+                f"have: {', '.join(sorted(unknown))}. It has: {', '.join(known)}. "
+                "Add the missing ones with add_label(), initialize the component "
+                "with examples that have them, or remove them from the data."
             )

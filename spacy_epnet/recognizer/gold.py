@@ -12,7 +12,7 @@ from spacy.tokens import Doc, Span
 from spacy.training import Example
 
 from ..corpora.mixing import get_corpus
-from ..errors import Errors, Warnings
+from ..errors import PipelineError
 from ..types import Bools1d, Ints1d
 
 MISSING = 0  # ENT_IOB of a token that nobody has annotated
@@ -125,30 +125,25 @@ class GoldStatistics:
         total = self.aligned + len(self.misaligned)
         if self.misaligned:
             if not self.aligned:
-                raise ValueError(
-                    Errors.EP008.format(
-                        name=name, total=total, example=self.misaligned[0]
-                    )
+                raise PipelineError(
+                    f"Can't initialize '{name}': none of the {total} entities line "
+                    "up with the tokens of the predicted docs, for example "
+                    f"{self.misaligned[0]!r}. The annotations need another "
+                    "tokenizer, or their offsets are off."
                 )
             warnings.warn(
-                Warnings.WP002.format(
-                    name=name,
-                    count=len(self.misaligned),
-                    total=total,
-                    percent=100 * len(self.misaligned) / total,
-                    example=self.misaligned[0],
-                ),
+                f"{len(self.misaligned)} of the {total} annotated entities "
+                f"({100 * len(self.misaligned) / total:.1f} %) don't line up with "
+                f"the tokens and are left out of the training of '{name}', for "
+                f"example {self.misaligned[0]!r}.",
                 stacklevel=3,
             )
         if self.unpredictable:
             warnings.warn(
-                Warnings.WP001.format(
-                    name=name,
-                    count=self.unpredictable,
-                    total=total,
-                    percent=100 * self.unpredictable / total,
-                    limits=limits,
-                ),
+                f"'{name}' can't predict {self.unpredictable} of the {total} "
+                f"annotated entities ({100 * self.unpredictable / total:.1f} %), "
+                f"because they are {limits}. They are trained on, and count as "
+                "misses when scored.",
                 stacklevel=3,
             )
 

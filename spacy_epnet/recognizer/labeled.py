@@ -5,7 +5,7 @@ from typing import Any
 
 from spacy.tokens import Doc
 
-from ..errors import Errors
+from ..errors import SettingError
 from .gold import Gold
 from .saving import SavedRecognizer
 
@@ -70,7 +70,10 @@ class LabeledRecognizer(SavedRecognizer):
         if new == label:
             return
         if new in self.labels:
-            raise ValueError(Errors.EP018.format(name=self.name, label=label, new=new))
+            raise SettingError(
+                f"'{self.name}' can't rename {label} to {new}, because it has a label "
+                "of that name already. Remove or rename that one first."
+            )
         names = {label: new}
         for example in self.learned["support"]:
             ents = example["ents"]
@@ -115,11 +118,14 @@ class LabeledRecognizer(SavedRecognizer):
 
     def _check_label(self, label: Any) -> None:
         if not isinstance(label, str) or not label.strip():
-            raise ValueError(Errors.EP002.format(name=self.name, label=label))
+            raise SettingError(
+                f"'{self.name}' can't take {label!r} as a label, or for a list of "
+                "labels. A label is a string that isn't empty."
+            )
 
     def _check_has(self, label: str) -> None:
         if label not in self.labels:
             known = ", ".join(self.labels)
-            raise ValueError(
-                Errors.EP019.format(name=self.name, label=label, labels=known)
+            raise SettingError(
+                f"'{self.name}' has no label '{label}'. It has: {known}."
             )

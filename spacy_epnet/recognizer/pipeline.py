@@ -14,7 +14,7 @@ from thinc.api import Model
 
 from ..encoder.listeners import get_listeners
 from ..encoder.weights import copy_model, iter_weights
-from ..errors import Errors
+from ..errors import PipelineError
 from ..types import TokenVectors
 from .base import FewShotRecognizer
 from .contract import Contract
@@ -35,14 +35,23 @@ def find_recognizer(
     found = {n: p for n, p in nlp.pipeline if isinstance(p, FewShotRecognizer)}
     if not found:
         known = ", ".join(nlp.pipe_names) or "no components"
-        raise ValueError(Errors.EP023.format(names=known))
+        raise PipelineError(
+            f"There is no few-shot recognizer in this pipeline. It has: {known}."
+        )
     if name is None and len(found) > 1:
-        raise ValueError(Errors.EP024.format(names=", ".join(found)))
+        raise PipelineError(
+            "There are several few-shot recognizers in this pipeline: "
+            f"{', '.join(found)}. Say which one is meant, with name='...', or --name "
+            "on the command line."
+        )
     if name is None:
         (name,) = found
     if name not in found:
         known = ", ".join(found)
-        raise ValueError(Errors.EP034.format(name=name, names=known))
+        raise PipelineError(
+            f"There is no few-shot recognizer called '{name}' in this pipeline. There "
+            f"are: {known}."
+        )
     return name, found[name]
 
 

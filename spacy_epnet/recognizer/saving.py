@@ -8,7 +8,7 @@ from typing import Any
 import srsly
 from spacy import util
 
-from ..errors import Errors
+from ..errors import LoadingError
 from ..hashes import HASHES, HASHES_FIELD, add_hashes, check_hashes
 from .contract import Contract
 
@@ -119,7 +119,9 @@ class SavedRecognizer(Contract):
             if isinstance(err, OSError):
                 raise
             reason = " ".join(str(err).split()) or type(err).__name__
-            raise ValueError(
-                Errors.EP007.format(name=self.name, reason=reason)
+            raise LoadingError(
+                f"Can't load the weights of '{self.name}': {reason}. The file is "
+                "damaged or was written by another kind of component or with other "
+                "settings. Nothing was changed."
             ) from err
         return self

@@ -12,7 +12,7 @@ from spacy import registry
 from spacy.language import Language
 from spacy.util import load_config
 
-from ..errors import Errors
+from ..errors import InvalidSettingError, SettingError
 
 # From as many examples of the rarest type on, it isn't one-shot any more.
 SEVERAL_SHOTS = 3
@@ -87,11 +87,7 @@ class ComponentConfig(UserDict[str, Any]):
         (resolved,) = registry.resolve({"block": {"value": value}})["block"].values()
         check_settings(self.schema, {**self.data, key: resolved})
         if callable(value):
-            raise ValueError(
-                Errors.EP009.format(
-                    setting=key, value=value, expected="a block of a config"
-                )
-            )
+            raise InvalidSettingError(key, value, "a block of a config")
         self.data[key] = resolved
         nlp = self._nlp() if self._nlp is not None else None
         if nlp is not None and self._name in nlp.component_names:
@@ -114,11 +110,10 @@ def check_settings(
     """
     unknown = sorted(set(values) - set(schema.model_fields))
     if unknown:
-        raise ValueError(
-            Errors.EP020.format(
-                unknown=", ".join(prefix + name for name in unknown),
-                known=", ".join(schema.model_fields),
-            )
+        raise SettingError(
+            "There are no such settings: "
+            f"{', '.join(prefix + name for name in unknown)}. There are: "
+            f"{', '.join(schema.model_fields)}."
         )
     try:
         return schema(**values)
@@ -128,10 +123,8 @@ def check_settings(
         expected = problem["msg"].removeprefix("Input should be ")
         if problem["type"] == "callable_type":
             expected = 'a registered function, such as {"@misc": "NAME"}'
-        raise ValueError(
-            Errors.EP009.format(
-                setting=prefix + setting, value=values.get(setting), expected=expected
-            )
+        raise InvalidSettingError(
+            prefix + setting, values.get(setting), expected
         ) from None
 
 
@@ -169,14 +162,13 @@ def make_adapt_config(
     """
     profiles = read_profiles(path)
     if profile not in profiles:
-        raise ValueError(
-            Errors.EP009.format(
-                setting="profile", value=profile, expected=" or ".join(profiles)
-            )
-        )
+        raise InvalidSettingError("profile", profile, " or ".join(profiles))
     if extends and set(fixed) & set(changes):
         names = ", ".join(sorted(set(fixed) & set(changes)))
-        raise ValueError(Errors.EP035.format(settings=names))
+        raise SettingError(
+            "These settings can't be changed when types are added to others, because "
+            f"the others would no longer be recognized as before: {names}."
+        )
     values = dict(profiles[profile])
     for_one_shot, for_extension = values.pop(ONE_SHOT, {}), values.pop(EXTEND, {})
     for part, counts in (

@@ -9,7 +9,7 @@ from spacy.util import get_package_path, is_package
 from tqdm import tqdm
 
 from ..encoder.download import ENCODERS, fetch_encoder
-from ..errors import Errors
+from ..errors import EPNetError, LoadingError, PipelineError, SettingError
 from ..recognizer.pipeline import is_pipeline
 from ..writing import settle_left_overs, write_whole
 from .packing import MANIFEST, read_manifest, unpack_source
@@ -51,7 +51,9 @@ def make_source(
     """
     if name not in list_sources():
         known = ", ".join(list_sources()) or "none"
-        raise ValueError(Errors.EP044.format(name=name, names=known))
+        raise SettingError(
+            f"No source called '{name}' comes with the package. There are: {known}."
+        )
     manifest = read_manifest(PACKED / name)
     cache = get_cache() if cache is None else cache
     place = get_place(name, cache)
@@ -94,12 +96,16 @@ def load_pipeline(name: str) -> Language:
     found = find_pipeline(name)
     try:
         return spacy.load(found)
-    except (ValueError, OSError, ImportError):
-        raise  # which say in words what is wrong
+    except (EPNetError, OSError):
+        raise
+    except (ValueError, ImportError) as err:
+        raise LoadingError(str(err)) from err
     except Exception as err:
         # spaCy takes its own files as they are, and may fail anywhere.
         reason = f"{type(err).__name__} {err}".strip()
-        raise ValueError(Errors.EP092.format(name=name, reason=reason)) from err
+        raise LoadingError(
+            f"Can't load '{name}', a file of which is damaged or was changed: {reason}"
+        ) from err
 
 
 def find_pipeline(name: str) -> Path | str:
@@ -118,7 +124,10 @@ def find_pipeline(name: str) -> Path | str:
     if is_package(name):
         return name
     known = ", ".join(list_sources())
-    raise ValueError(Errors.EP045.format(name=name, names=known))
+    raise PipelineError(
+        f"There is no pipeline '{name}': no folder and no installed package is called "
+        f"so, and no source that comes with spacy-epnet. Those are: {known}."
+    )
 
 
 def locate_pipeline(name: str) -> Path:

@@ -16,7 +16,7 @@ from spacy.util import load_config, load_model_from_config
 from thinc.api import Config
 
 from ..corpora.files import get_hash
-from ..errors import Errors
+from ..errors import EncoderError, LoadingError, PipelineError
 from ..hashes import HASHES_FIELD
 from ..recognizer.pipeline import hash_pipeline
 from ..writing import write_whole
@@ -52,7 +52,11 @@ def pack_source(nlp: Language, encoder: Path, output: Path) -> Manifest:
     blank = build_blank(config, encoder)
     before = get_network(blank).state_dict()
     if not is_origin(before, after):
-        raise ValueError(Errors.EP046.format(encoder=encoder))
+        raise EncoderError(
+            f"The encoder in '{encoder}' isn't the one that the pipeline was trained "
+            "on: its weights have other names or sizes, or have nothing to do with the "
+            "pipeline's, whose config.cfg says which it was."
+        )
     with write_whole(output, may_replace=is_packed) as folder:
         folder.mkdir()
         config.to_disk(folder / CONFIG)
@@ -79,15 +83,20 @@ def unpack_source(folder: Path, encoder: Path) -> Language:
     for file, expected in manifest.files.items():
         path = folder / file
         if not path.is_file() or get_hash(path) != expected:
-            raise ValueError(Errors.EP041.format(path=path))
+            raise LoadingError(
+                f"The file '{path}' isn't what was packed: it is missing, damaged or "
+                "changed. Install spacy-epnet again, or pack the source again."
+            )
     is_other = encoder.is_dir() and not (encoder / "config.json").is_file()
     if not is_other:
         nlp = build_blank(load_config(folder / CONFIG), encoder)
         learn(nlp, folder)
         is_other = hash_pipeline(nlp) != manifest.pipeline
     if is_other:
-        raise ValueError(
-            Errors.EP042.format(encoder=encoder, expected=manifest.encoder)
+        raise EncoderError(
+            f"The encoder '{encoder}' isn't the one that the source was trained on, "
+            f"which is {manifest.encoder}. Nothing was written. If it isn't given, "
+            "the right one is downloaded."
         )
     return nlp
 
@@ -97,7 +106,10 @@ def read_manifest(folder: Path) -> Manifest:
     try:
         return Manifest(**srsly.read_json(folder / MANIFEST))
     except (OSError, ValueError, TypeError) as err:
-        raise ValueError(Errors.EP041.format(path=folder / MANIFEST)) from err
+        raise LoadingError(
+            f"The file '{folder / MANIFEST}' isn't what was packed: it is missing, "
+            "damaged or changed. Install spacy-epnet again, or pack the source again."
+        ) from err
 
 
 def is_packed(folder: Path) -> bool:
@@ -165,5 +177,8 @@ def get_network(nlp: Language) -> Any:
     """The encoder of a pipeline, in PyTorch."""
     found = [pipe.model.transformer for _, pipe in iter_transformers(nlp)]
     if len(found) != 1:
-        raise ValueError(Errors.EP043.format(count=len(found)))
+        raise PipelineError(
+            f"Can't pack this pipeline: it has {len(found)} transformers. A source has "
+            "one, and recognizers that listen to it."
+        )
     return found[0]

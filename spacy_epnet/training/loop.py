@@ -25,7 +25,7 @@ from spacy.util import fix_random_seed, resolve_dot_names
 from thinc.api import Config, constant
 from tqdm import tqdm
 
-from ..errors import Errors
+from ..errors import LoadingError
 from ..recognizer.pipeline import is_pipeline
 from ..writing import check_places, check_replaceable, write_whole
 from .batches import RepeatableBatches
@@ -93,18 +93,28 @@ class Training:
         try:
             progress = load_progress(folder)
         except (ValueError, TypeError) as err:
-            raise ValueError(Errors.EP040.format(path=folder, reason=err)) from err
+            raise LoadingError(
+                f"The checkpoint in '{folder}' is damaged: {err}. Remove it to begin "
+                "anew."
+            ) from err
         if progress is None:
             return 0
         if progress.config != self.progress.config:
-            raise ValueError(Errors.EP039.format(path=folder))
+            raise LoadingError(
+                f"The checkpoint in '{folder}' is of a training with other settings. "
+                "Go on with the settings that it had, choose another output folder, or "
+                "remove the checkpoint to begin anew."
+            )
         passed = islice(self.batches, progress.step)
         for _ in tqdm(passed, "Passing over", progress.step, disable=None, leave=False):
             pass
         try:
             load_checkpoint(folder, self.nlp, self.optimizer, progress)
         except (OSError, ValueError, KeyError, SafetensorError) as err:
-            raise ValueError(Errors.EP040.format(path=folder, reason=err)) from err
+            raise LoadingError(
+                f"The checkpoint in '{folder}' is damaged: {err}. Remove it to begin "
+                "anew."
+            ) from err
         self.progress = progress
         return progress.step
 

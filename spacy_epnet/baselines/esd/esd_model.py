@@ -16,7 +16,7 @@ from thinc.api import Model, get_torch_default_device
 from thinc.types import Floats2d
 
 from ...encoder.vectors import build_flat_tokens
-from ...errors import Errors
+from ...errors import InvalidSettingError
 from ...types import TokenVectors
 from ..memory import build_memory, make_empty_memory, set_memory
 from .esd_layer import build_layer
@@ -44,11 +44,7 @@ def build_esd_model(
     }
     for setting, value in sizes.items():
         if value <= 0:
-            raise ValueError(
-                Errors.EP009.format(
-                    setting=setting, value=value, expected="a number above 0"
-                )
-            )
+            raise InvalidSettingError(setting, value, "a number above 0")
     flat_tokens = build_flat_tokens(tok2vec)
     layer = build_layer(partial(_make_network, span_size=span_size), learn_rate_scale)
     memory = build_memory()

@@ -14,7 +14,7 @@ from spacy.tokens import Doc
 from thinc.api import Model
 
 from ...encoder.optimizer import make_adam
-from ...errors import Errors, LearningError
+from ...errors import LearningError
 from ...recognizer.factory import (
     SCORE_WEIGHTS,
     WRITES,
@@ -187,7 +187,10 @@ class ContainerRecognizer(SequenceRecognizer, NearestTokenRecognizer):
             losses.append(self.measure_loss(task, tokens))
             if not math.isfinite(losses[-1]):
                 steps, lr = len(losses) - 1, settings.lr
-                raise LearningError(Errors.EP031.format(steps=steps, lr=lr))
+                raise LearningError(
+                    f"The loss is no number any more after {steps} steps, so nothing "
+                    f"was learned. The learning rate is too high: {lr}. Lower adapt.lr."
+                )
             task.on_step(len(losses) - 1, losses[-1])
             if has_stopped_falling(losses, settings.patience):
                 break
