@@ -8,9 +8,9 @@ from spacy.training.loop import train as train_by_spacy
 
 from spacy_epnet import adapt
 
+from .adapting.test_adapt import SUPPORT
 from .conftest import get_ents
-from .test_adapt import SUPPORT
-from .test_training import config, get_weights
+from .training.test_training import config, get_weights
 
 assert config  # a fixture
 TOLERANCE = 1e-4  # docs/architecture.md

@@ -35,8 +35,8 @@ from spacy_epnet.training.checkpoint import load_progress
 from spacy_epnet.writing import PREFIX, settle_left_overs
 
 from .conftest import _bare, train
-from .faults import Faults, run_in_child, start, wait
-from .test_training import get_weights
+from .training.test_training import get_weights
+from .util.faults import Faults, run_in_child, start, wait
 
 pytestmark = [
     pytest.mark.kill,

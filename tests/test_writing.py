@@ -21,7 +21,7 @@ from spacy_epnet.writing import (
     write_whole,
 )
 
-from .faults import Faults, run_in_child
+from .util.faults import Faults, run_in_child
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 

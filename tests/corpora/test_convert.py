@@ -1,0 +1,263 @@
+"""What happens around the readers: types, errors, shards, the command."""
+
+import errno
+import gzip
+
+import pytest
+import spacy
+import srsly
+from spacy.cli._util import app
+from spacy.tokens import DocBin
+from spacy.training import Corpus
+from spacy.vocab import Vocab
+from typer.testing import CliRunner
+
+import spacy_epnet.cli
+from spacy_epnet.corpora import files as corpus_files
+from spacy_epnet.corpora.conversion import convert
+from spacy_epnet.corpora.label_mapping import LabelMapping, read_groups, resolve_types
+from spacy_epnet.corpora.reading import META_KEY
+from spacy_epnet.errors import CorpusError
+
+from ..conftest import ROOT, ROWS
+
+assert spacy_epnet.cli.convert_cli
+
+
+def run(*args, code=0):
+    result = CliRunner().invoke(app, ["epnet", *map(str, args)], env={"COLUMNS": "300"})
+    assert result.exit_code == code, f"{result.output}\n{result.exception!r}"
+    return " ".join(result.output.split())
+
+
+def read(path):
+    return list(DocBin().from_disk(path).get_docs(Vocab()))
+
+
+def get_labels(path):
+    return [[ent.label_ for ent in doc.ents] for doc in read(path)]
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({}, [["PER", "LOC"], ["ORG"]]),
+        ({"types": ["PER", "ORG"]}, [["PER"], ["ORG"]]),
+        ({"drop_types": ["PER", "ORG"]}, [["LOC"], []]),
+        ({"rename": {"PER": "PERSON"}}, [["PERSON", "LOC"], ["ORG"]]),
+        ({"types": ["PER"], "rename": {"PER": "X", "ORG": "Y"}}, [["X"], []]),
+        ({"cut_types": "R"}, [["PE", "LOC"], ["O"]]),
+        ({"cut_types": "O", "rename": {"PER": "X"}}, [["X", "L"], ["ORG"]]),
+    ],
+)
+def test_types_are_kept_dropped_and_renamed(source, tmp_path, settings, expected):
+    output = tmp_path / "out.spacy"
+    mapping = LabelMapping(**settings)
+    report = convert([source], output, mapping=mapping)
+    assert get_labels(output) == expected
+    assert sum(report.dropped.values()) == 3 - sum(map(len, expected))
+    assert all(doc.has_annotation("ENT_IOB") for doc in read(output))
+
+
+def test_groups_stand_for_their_types():
+    groups = read_groups(ROOT / "configs" / "groups.yml")
+    assert {name: len(types) for name, types in groups.items()} == {
+        "A": 6,
+        "B": 6,
+        "C": 6,
+    }
+    assert len({label for types in groups.values() for label in types}) == 18
+    assert resolve_types(["@B", "X"], groups) == [*groups["B"], "X"]
+    with pytest.raises(ValueError, match=r"'D'.*A, B, C"):
+        resolve_types(["@D"], groups)
+
+
+def test_several_files_and_folders_give_one_output(source, tmp_path):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    for name in ("b.txt", "a.txt.gz", ".hidden"):
+        data = ROWS.replace("Ada", name).encode()
+        (folder / name).write_bytes(gzip.compress(data) if "gz" in name else data)
+    output = tmp_path / "out.spacy"
+    report = convert([source, folder], output)
+    assert (report.files, report.docs) == (3, 6)
+    assert [doc[0].text for doc in read(output)][::2] == ["Ada", "a.txt.gz", "b.txt"]
+
+
+def test_large_corpora_become_folders_that_spacy_reads(source, tmp_path):
+    source.write_text("\n".join(ROWS.replace("Ada", f"w{i}") for i in range(25)))
+    output = tmp_path / "out.spacy"
+    convert([source], output, shard_size=20)
+    assert sorted(path.name for path in output.iterdir()) == [
+        "00000.spacy",
+        "00001.spacy",
+        "00002.spacy",
+    ]
+    nlp = spacy.blank("en")
+    assert [eg.x[0].text for eg in Corpus(output)(nlp)][::2] == [
+        f"w{i}" for i in range(25)
+    ]
+    convert([source], output, shard_size=100)
+    assert output.is_file()
+    convert([source], output, shard_size=20)
+    assert output.is_dir()
+
+
+def test_what_is_known_of_docs_is_kept_after_docs_of_which_nothing_is(source, tmp_path):
+    record = tmp_path / "z.jsonl"
+    part = {"word": [["Ada"]], "label": [["PER"]]}
+    srsly.write_jsonl(record, [{"support": part, "query": part}])
+    output = tmp_path / "out.spacy"
+    convert([source, record], output)
+    docs = [
+        doc
+        for shard in sorted(output.iterdir())
+        for doc in DocBin(store_user_data=True).from_disk(shard).get_docs(Vocab())
+    ]
+    parts = [doc.user_data.get(META_KEY, {}).get("part") for doc in docs]
+    assert parts == [None, None, "support", "query"]
+
+
+def test_a_share_of_the_docs_can_be_held_out(source, tmp_path):
+    source.write_text("\n".join(f"w{i}\tO\n" for i in range(25)))
+    output, held = tmp_path / "train.spacy", tmp_path / "dev.spacy"
+    run("convert", source, output, "--hold-out", held, "--hold-out-share", 0.2)
+    words = [[doc[0].text for doc in read(path)] for path in (output, held)]
+    assert words[1] == ["w4", "w9", "w14", "w19", "w24"]
+    run("convert", source, output, "--hold-out", held, "--hold-out-share", 0.4)
+    assert (len(read(output)), len(read(held))) == (15, 10)
+    run("convert", source, output, "--hold-out", held, "--hold-out-share", 0.2)
+    assert sorted(words[0] + words[1]) == sorted(f"w{i}" for i in range(25))
+
+
+def test_what_comes_after_skipped_data_is_taken(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"a\tO\n\nb\tI-X\n\n\xff\tO\nc\tO\n\nd\tB-X\n\ne\n\nf\tO\n")
+    errors = []
+    convert([path], tmp_path / "x.spacy", on_error=errors.append, format="bio")
+    assert [error.line for error in errors] == [3, 5, 10]
+    assert [doc.text.strip() for doc in read(tmp_path / "x.spacy")] == ["a", "d", "f"]
+
+
+def test_a_broken_sentence_is_one_error(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("a\tO\nb\nc\nd\n\ne\tO\n")
+    errors = []
+    report = convert([path], tmp_path / "x.spacy", on_error=errors.append)
+    assert (report.skipped, report.docs) == (1, 1)
+
+
+def test_nothing_but_a_corpus_is_replaced(source, tmp_path):
+    folder = tmp_path / "precious.spacy"
+    folder.mkdir()
+    (folder / "thesis.txt").write_text("years of work")
+    for output in (folder, tmp_path / "precious", source.with_suffix(".txt")):
+        with pytest.raises(ValueError, match=r"\[EP01[45]\]"):
+            convert([source], output)
+    assert (folder / "thesis.txt").read_text() == "years of work"
+    assert source.read_text() == ROWS
+
+
+def test_inputs_and_outputs_are_different(source, tmp_path):
+    corpus = tmp_path / "x.spacy"
+    convert([source], corpus)
+    with pytest.raises(CorpusError, match="used already"):
+        convert([corpus], corpus)
+    with pytest.raises(CorpusError, match="used already"):
+        convert([source], tmp_path / "y.spacy", hold_out=tmp_path / "y.spacy")
+    report = convert([tmp_path], tmp_path / "x.spacy")
+    assert report.files == 1
+
+
+def test_parts_without_docs_are_told(source, tmp_path):
+    with pytest.raises(CorpusError, match="no sentences"):
+        convert([source], tmp_path / "x.spacy", hold_out=tmp_path / "y.spacy")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["input.txt"]
+
+
+def test_missing_and_unreadable_files(source, tmp_path, monkeypatch):
+    with pytest.raises(CorpusError, match="no such file"):
+        convert([tmp_path / "nowhere"], tmp_path / "x.spacy")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(CorpusError, match="no files"):
+        convert([tmp_path / "empty"], tmp_path / "x.spacy")
+
+    def refuse(*args):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(corpus_files, "_CountedFile", refuse)
+    with pytest.raises(CorpusError, match=r"input\.txt: can't be read: Permission"):
+        convert([source], tmp_path / "x.spacy")
+
+
+def test_no_free_disk_keeps_the_output_that_was_there(source, tmp_path, monkeypatch):
+    output = tmp_path / "out" / "x.spacy"
+    convert([source], output)
+    before = output.read_bytes()
+
+    def fill_up(self, path):
+        path.write_bytes(b"half")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(DocBin, "to_disk", fill_up)
+    assert "No space left" in run("convert", source, output, code=1)
+    assert output.read_bytes() == before
+    assert [path.name for path in output.parent.iterdir()] == ["x.spacy"]
+
+
+def test_command_prints_and_saves_a_summary(source, tmp_path):
+    output, report = tmp_path / "x.spacy", tmp_path / "report.json"
+    long = "".join(f"w{i}\t{'BI'[i > 0]}-PER\n" for i in range(11))
+    source.write_text(f"{ROWS}\n{ROWS}\n{long}")
+    text = run("convert", source, output, "--report", report, "--rename", "PER=PERSON")
+    facts = srsly.read_json(report)
+    assert facts["entities_per_type"]["PERSON"] == 3
+    assert facts["too_long"] == 1
+    for expected in ("PERSON", "duplicate docs", "longer than 10 tokens", "(14.29 %)"):
+        assert expected in text
+
+
+def test_bad_places_for_the_report_are_found_before_anything_is_done(source, tmp_path):
+    output, report = tmp_path / "x.spacy", tmp_path / "folder"
+    report.mkdir()
+    for place in (report, source, output, source.parent):
+        run("convert", source, output, "--report", place, code=1)
+        assert not output.exists()
+    assert source.read_text() == ROWS
+
+
+def test_command_applies_groups(source, tmp_path):
+    output = tmp_path / "x.spacy"
+    groups = tmp_path / "groups.yml"
+    groups.write_text("G: [PER, LOC]\n")
+    text = run("convert", source, output, "--groups", groups, "--drop-types", "@G,FOO")
+    assert get_labels(output) == [[], ["ORG"]]
+    assert "never met" in text
+    assert "FOO" in text
+
+
+@pytest.mark.parametrize(
+    ("args", "reason"),
+    [
+        (["--format", "xyz"], "Unknown format"),
+        (["--columns", "1"], "EP009"),
+        (["--columns", "5,6"], "7 are needed"),
+        (["--rename", "A"], "EP017"),
+        (["--types", "@A"], "EP016"),
+        (["--groups", "nowhere.yml"], "nowhere.yml"),
+        (["--format", "bioes"], "read as BIOES"),
+        (["--lang", "qq"], "E048"),
+        (["--on-error", "skip", "--columns", "4,5"], "Left out"),
+    ],
+)
+def test_command_says_what_is_wrong(source, tmp_path, args, reason):
+    output = tmp_path / "out" / "x.spacy"
+    assert reason in run("convert", source, output, *args, code=1)
+    assert not output.exists()
+
+
+def test_command_goes_on_after_errors(source, tmp_path):
+    source.write_text(ROWS + "\nx\n" * 12)
+    text = run("convert", source, tmp_path / "x.spacy", "--on-error", "skip")
+    assert "input.txt, line" in text
+    assert "And 2 more" in text
