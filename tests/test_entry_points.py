@@ -4,7 +4,7 @@ import ast
 import re
 import subprocess
 import sys
-from configparser import ConfigParser
+import tomllib
 from importlib.metadata import entry_points
 
 import pytest
@@ -82,11 +82,10 @@ def test_what_is_imported_is_declared():
                 imported |= {name.name.partition(".")[0] for name in node.names}
             elif isinstance(node, ast.ImportFrom) and not node.level:
                 imported.add(node.module.partition(".")[0])
-    setup = ConfigParser()
-    setup.read(ROOT / "setup.cfg")
-    needed = read_names(setup["options"]["install_requires"])
-    extras = setup["options.extras_require"]
-    extra = read_names("\n".join(extras[name] for name in ("viz", "parquet", "ray")))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf8"))["project"]
+    extras = project["optional-dependencies"]
+    needed = read_names(project["dependencies"])
+    extra = read_names(extras["viz"] + extras["parquet"] + extras["ray"])
     # What it is called to import.
     extra = {{"scikit_learn": "sklearn"}.get(name, name) for name in extra}
     others = imported - {"spacy_epnet", *sys.stdlib_module_names}
@@ -94,8 +93,7 @@ def test_what_is_imported_is_declared():
 
 
 def read_names(requirements):
-    lines = requirements.split()
-    return {re.split(r"[<>=\[]", line)[0].replace("-", "_") for line in lines}
+    return {re.split(r"[<>=\[]", each)[0].replace("-", "_") for each in requirements}
 
 
 @pytest.mark.parametrize("entry", OURS, ids=lambda entry: entry.name)
