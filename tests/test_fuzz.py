@@ -32,10 +32,10 @@ from spacy_epnet.annotating.records import RecordError, read_items, understand
 from spacy_epnet.cli.recognize import list_texts
 from spacy_epnet.corpora import conversion, files
 from spacy_epnet.corpora.conversion import convert
+from spacy_epnet.corpora.corpus import Corpus
 from spacy_epnet.corpora.docs import make_tokenizer
 from spacy_epnet.corpora.episodes import read_episodes
 from spacy_epnet.corpora.label_mapping import read_groups
-from spacy_epnet.corpora.sampling import Corpus
 from spacy_epnet.errors import CorpusError
 from spacy_epnet.evaluation.comparison import read_comparison
 from spacy_epnet.evaluation.episodes import EpisodeResults

@@ -11,7 +11,8 @@ from typer.testing import CliRunner
 from spacy_epnet import adapt
 from spacy_epnet.cli import epnet_cli
 from spacy_epnet.corpora.conversion import convert
-from spacy_epnet.corpora.sampling import Corpus, sample_greedily
+from spacy_epnet.corpora.corpus import Corpus
+from spacy_epnet.corpora.sampling import sample_greedily
 from spacy_epnet.encoder.download import ENCODERS, fetch_encoder
 from spacy_epnet.sources.catalog import PACKED, list_sources, make_source
 from spacy_epnet.sources.packing import read_manifest

@@ -12,7 +12,7 @@ from tqdm import tqdm
 from wasabi import msg
 
 from ..corpora.conversion import convert
-from ..corpora.sampling import Corpus
+from ..corpora.corpus import Corpus
 from ..errors import SettingError
 from ..recognizer.pipeline import is_pipeline
 from ..recognizer.settings import merge

@@ -6,9 +6,9 @@ from tqdm import tqdm
 from wasabi import msg
 
 from ..corpora.conversion import SHARD_SIZE, open_shards
+from ..corpora.corpus import Corpus
 from ..corpora.files import is_sharded
 from ..corpora.partial_annotation import doubt_docs
-from ..corpora.sampling import Corpus
 from ..errors import InvalidSettingError
 from ..recognizer.pipeline import find_recognizer
 from ..sources.catalog import load_pipeline, locate_pipeline

@@ -7,7 +7,7 @@ from spacy.cli._util import import_code, setup_gpu
 from tqdm import tqdm
 from wasabi import msg
 
-from ..corpora.sampling import Corpus
+from ..corpora.corpus import Corpus
 from ..errors import CorpusError
 from ..recognizer.pipeline import find_recognizer
 from ..sources.catalog import load_pipeline, locate_pipeline

@@ -6,7 +6,7 @@ import typer
 from spacy.cli._util import import_code, setup_gpu
 from wasabi import msg
 
-from ..corpora.sampling import Corpus
+from ..corpora.corpus import Corpus
 from ..errors import SettingError
 from ..sources.catalog import load_pipeline, locate_pipeline
 from ._app import epnet_cli

@@ -4,7 +4,8 @@ from typing import Annotated
 import typer
 from wasabi import msg
 
-from ..corpora.sampling import Corpus, check_support_places, sample_greedily
+from ..corpora.corpus import Corpus, check_support_places
+from ..corpora.sampling import sample_greedily
 from ._app import epnet_cli
 from ._errors import report_errors
 

@@ -223,7 +223,7 @@ def check_ahead(
     profiles (Dict[str, Profile]): How it is adapted.
     name (Optional[str]): The component.
     """
-    from ..corpora.sampling import Corpus
+    from ..corpora.corpus import Corpus
     from ..recognizer.pipeline import find_recognizer
 
     if not is_config(model):
@@ -290,7 +290,7 @@ def draw(outcomes: dict[str, Any], x: str, plot: Path) -> None:
 
 def check_held_out(nlp: Any, path: Path, name: str | None) -> None:
     """Refuse a corpus whose types the source knows."""
-    from ..corpora.sampling import Corpus
+    from ..corpora.corpus import Corpus
     from ..recognizer.pipeline import find_recognizer
 
     _, pipe = find_recognizer(nlp, name)

@@ -10,12 +10,12 @@ from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
 from ..errors import CorpusError, EvaluationError, SettingError
+from .corpus import Corpus
 from .docs import drop_overlapping, make_doc
 from .files import get_hash
 from .readers import read_json
 from .readers.json_lines import PARTS
 from .reading import Document, Reading, TokenDocument
-from .sampling import Corpus
 
 # How often types are chosen anew if there aren't enough sentences of them.
 MAX_TRIES = 200

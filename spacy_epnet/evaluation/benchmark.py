@@ -13,8 +13,9 @@ from spacy.language import Language
 from spacy.tokens import Doc
 
 from ..adapting import adapt
+from ..corpora.corpus import Corpus
 from ..corpora.files import read_text
-from ..corpora.sampling import Corpus, sample_greedily
+from ..corpora.sampling import sample_greedily
 from ..errors import CorpusError, LearningError, SettingError, SupportError
 from ..recognizer.contract import Contract
 from ..recognizer.pipeline import find_recognizer, hash_pipeline

@@ -10,7 +10,7 @@ from spacy.tokens import Doc, Span
 from spacy.util import minibatch
 
 from ..adapting.support import make_bare_example
-from ..corpora.sampling import Corpus
+from ..corpora.corpus import Corpus
 from ..errors import CorpusError
 from ..recognizer.annotation import get_blocked
 from ..recognizer.contract import Contract

@@ -12,7 +12,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.util import dict_to_dot
 
-from ..corpora.sampling import Corpus
+from ..corpora.corpus import Corpus
 from ..recognizer.pipeline import find_recognizer
 from .benchmark import show_shots
 from .geometry import TooFewError, make_heat_map, make_span_map

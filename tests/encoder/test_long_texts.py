@@ -6,8 +6,8 @@ import pytest
 
 from measurements.long_texts import TEXTS, measure
 from spacy_epnet.corpora import conversion
+from spacy_epnet.corpora.corpus import Corpus
 from spacy_epnet.corpora.docs import make_tokenizer
-from spacy_epnet.corpora.sampling import Corpus
 
 # Entities of the shorter text. The other one has four times as many.
 COUNT = 500

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from spacy_epnet.adapting import adapt
 from spacy_epnet.cli import epnet_cli
 from spacy_epnet.cli.benchmark import find_manifest
-from spacy_epnet.corpora.sampling import Corpus
+from spacy_epnet.corpora.corpus import Corpus
 from spacy_epnet.errors import CorpusError
 from spacy_epnet.evaluation.benchmark import Benchmark, Profile, make_targets
 from spacy_epnet.evaluation.query import Queries, Query

@@ -24,7 +24,7 @@ from measurements.settings import app as settings_app
 from measurements.settings import make_benchmark
 from measurements.systems import CONFIGS, SOURCES, SYSTEMS, train
 from spacy_epnet.cli import epnet_cli
-from spacy_epnet.corpora.sampling import Corpus
+from spacy_epnet.corpora.corpus import Corpus
 from spacy_epnet.evaluation.benchmark import Profile, make_targets
 
 from ..conftest import SMALL_TOK2VEC

@@ -1,0 +1,165 @@
+"""A corpus, the support sets that are sampled from it, and their manifests."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import srsly
+from spacy.tokens import Doc, DocBin
+from spacy.vocab import Vocab
+
+from ..errors import CorpusError
+from ..writing import check_places, check_replaceable, write_together
+from .conversion import ATTRS
+from .docbins import read_docs
+from .files import get_hash, list_files, read_text
+from .tags import Entity
+
+
+def count_mentions(doc: Doc) -> Counter[str]:
+    """The entities of a doc by type."""
+    return Counter(ent.label_ for ent in doc.ents)
+
+
+def get_manifest_path(support: Path) -> Path:
+    """Where the manifest of a support set is."""
+    return support.with_suffix(".json")
+
+
+def check_support_places(outputs: list[Path], inputs: Iterable[Path | None]) -> None:
+    """Refuse places where support sets or their manifests would replace other things.
+
+    outputs (List[Path]): The support sets.
+    inputs (Iterable[Optional[Path]]): What is read.
+    """
+    manifests = [get_manifest_path(path) for path in outputs]
+    check_places([*outputs, *manifests], inputs)
+    for path in (*outputs, *manifests):
+        check_replaceable(path)
+    for path in manifests:
+        if path.exists() and not is_manifest(path):
+            what = "it is no manifest of a support set, whose place it has"
+            raise CorpusError(path, f"{what}. Choose another name for the set")
+
+
+def is_manifest(path: Path) -> bool:
+    """Whether a file is what `Corpus.write_support` writes beside a set."""
+    try:
+        found = srsly.read_json(path)
+    except ValueError:
+        return False
+    return isinstance(found, dict) and {"corpus_sha256", "indices"} <= {*found}
+
+
+def is_index(value: Any) -> bool:
+    """Whether something in a list is the place of a sentence."""
+    is_short = len(str(value)) < 20
+    return is_short and not isinstance(value, bool) and str(value).isdecimal()
+
+
+def _get_marks(doc: Doc) -> tuple[list[str], list[Entity]]:
+    """What a doc says: its words, and the entities in them."""
+    words = [token.text for token in doc]
+    return words, [(ent.start, ent.end, ent.label_) for ent in doc.ents]
+
+
+class Corpus:
+    """A corpus to sample from.
+
+    path (Path): A `.spacy` file, or a folder of them.
+    vocab (Optional[Vocab]): The vocabulary of the docs.
+    """
+
+    def __init__(self, path: Path, vocab: Vocab | None = None):
+        self.path = path
+        self.files = list_files([path], "*.spacy")
+        self.docs: list[Doc] = []
+        vocab = vocab or Vocab()
+        digest = hashlib.sha256()
+        for file in self.files:
+            data = file.read_bytes()
+            digest.update(data)
+            self.docs += read_docs(data, file, vocab)
+        self.hash = digest.hexdigest()
+        self.mentions = [count_mentions(doc) for doc in self.docs]
+        self.totals: Counter[str] = sum(self.mentions, Counter())
+
+    def describe(self, indices: list[int], **settings: Any) -> dict[str, Any]:
+        """What makes a support set repeatable: where it is from and what is in it.
+
+        indices (List[int]): The sentences of the set.
+        **settings: How they were chosen.
+        RETURNS (Dict[str, Any]): The manifest.
+        """
+        counts: Counter[str] = sum((self.mentions[i] for i in indices), Counter())
+        return {
+            "corpus": self.path.name,
+            "corpus_sha256": self.hash,
+            "corpus_sentences": len(self.docs),
+            **settings,
+            "sentences": len(indices),
+            "indices": indices,
+            "counts": dict(sorted(counts.items())),
+        }
+
+    def write_support(self, indices: list[int], output: Path, manifest: dict) -> None:
+        """Write a support set, and its manifest beside it, which has its hash.
+
+        indices (List[int]): The sentences of the set.
+        output (Path): The `.spacy` file. The manifest has `.json` instead.
+        manifest (dict): The manifest.
+        """
+        docs = [self.docs[i] for i in indices]
+        check_support_places([output], [self.path])
+        support = DocBin(attrs=ATTRS, docs=docs, store_user_data=True)
+        with write_together([output, get_manifest_path(output)]) as (path, beside):
+            support.to_disk(path)
+            srsly.write_json(beside, {**manifest, "support_sha256": get_hash(path)})
+
+    def read_indices(self, path: Path) -> list[int]:
+        """Read which sentences a support set has.
+
+        path (Path): A manifest, a JSON list, or a text with one index a line.
+        RETURNS (List[int]): The indices, all of which the corpus has.
+        """
+        text = read_text(path)
+        try:
+            content = srsly.json_loads(text)
+        except ValueError:
+            content = text.split()
+        manifest = content if isinstance(content, dict) else None
+        values = content if manifest is None else manifest.get("indices")
+        values = [values] if isinstance(values, int) else values
+        if not isinstance(values, list) or not all(map(is_index, values)):
+            reason = "it has no list of indices, which are numbers from 0"
+            raise CorpusError(path, reason)
+        indices = [int(value) for value in values]
+        wrong = [i for i in indices if i >= len(self.docs)]
+        if manifest is not None:
+            self._check_manifest(manifest, [] if wrong else indices, path)
+        if wrong or len(set(indices)) < len(indices):
+            reason = f"indices must differ and lie between 0 and {len(self.docs) - 1}"
+            raise CorpusError(path, f"{reason}: {wrong or 'one is there twice'}")
+        return indices
+
+    def _check_manifest(self, manifest: dict, indices: list[int], path: Path) -> None:
+        """Refuse a manifest that says something else than the corpus, or than the
+        support set beside it.
+        """
+        expected = self.describe(indices)
+        del expected["corpus"]  # which may have been renamed
+        reason = f"it is about another corpus than {self.path}, or another conversion"
+        if manifest.get("corpus_sha256") != self.hash:
+            raise CorpusError(path, f"{reason} of it")
+        differing = [key for key in expected if manifest.get(key) != expected[key]]
+        if differing:
+            what = ", ".join(differing)
+            raise CorpusError(path, f"it was changed: {what} don't fit {self.path}")
+        support = path.with_suffix(".spacy")
+        if support.exists():
+            docs = Corpus(support, self.docs[0].vocab if self.docs else None).docs
+            chosen = [self.docs[i] for i in indices]
+            if list(map(_get_marks, docs)) != list(map(_get_marks, chosen)):
+                raise CorpusError(support, f"it isn't what {path.name} says it is")
