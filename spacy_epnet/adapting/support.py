@@ -10,7 +10,7 @@ from spacy.training import Example
 
 from ..corpora.docs import copy_tokens, shorten
 from ..corpora.tags import is_label, is_offset
-from ..errors import SupportError
+from ..errors import SettingError, SupportError
 from ..recognizer.contract import Contract
 from ..recognizer.gold import Gold, find_sent_starts, read_gold
 
@@ -130,13 +130,13 @@ def make_example(nlp: Language, item: Item, problems: list[Problem]) -> Example:
         predicted = nlp.make_doc(text)
     except UnicodeEncodeError as err:
         half = err.object[err.start]
-        raise SupportError(
+        raise SettingError(
             f"The text {text[:200]!a} has {half!a}, which is half of a character, so "
             "spaCy can't read it. Leave it out, or read the file that it is from with "
             "the right encoding."
         ) from None
     except (TypeError, ValueError):
-        raise SupportError(
+        raise SettingError(
             f"Can't read an example: {repr(item)[:200]}. Expected an Example, an "
             "annotated Doc, or a text with the first character, the end and the label "
             "of each entity, such as ('Ada left.', [(0, 3, 'PERSON')])."

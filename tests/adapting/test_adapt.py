@@ -14,6 +14,7 @@ import spacy_epnet
 from spacy_epnet.adapting import adapt
 from spacy_epnet.encoder.listeners import get_listeners
 from spacy_epnet.epnet.component import EPNetRecognizer
+from spacy_epnet.errors import SettingError
 from spacy_epnet.recognizer.pipeline import find_recognizer, run_upstream
 from spacy_epnet.recognizer.settings import make_adapt_config, merge
 
@@ -138,7 +139,7 @@ def test_source_and_copy_are_trained_apart(trained, examples):
 
 
 def test_a_text_that_is_no_text_is_refused(trained):
-    with pytest.raises(ValueError, match=r"ud800"):
+    with pytest.raises(SettingError, match=r"ud800"):
         adapt(trained, [("Ada \ud800 left", [(0, 3, "PILOT")])])
 
 

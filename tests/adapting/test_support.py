@@ -10,7 +10,7 @@ from spacy.training import Example
 
 from spacy_epnet.adapting import adapt
 from spacy_epnet.adapting.support import read_support
-from spacy_epnet.errors import SupportError
+from spacy_epnet.errors import SettingError, SupportError
 
 NLP = spacy.blank("en")
 
@@ -140,7 +140,7 @@ def test_misaligned_tokens_of_examples():
     ],
 )
 def test_things_that_are_no_examples(item):
-    with pytest.raises(ValueError, match=r"Ada left"):
+    with pytest.raises(SettingError, match=r"Ada left"):
         read([item])
 
 
