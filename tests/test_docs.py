@@ -21,6 +21,7 @@ from spacy_epnet.sources.packing import read_manifest
 from .conftest import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf8")
+RESEARCH = ROOT / "docs" / "research"
 ADAPTING = (ROOT / "docs" / "adapting.md").read_text(encoding="utf8")
 RESULTS = {
     "small": ROOT / "docs" / "benchmark-small.json",
@@ -37,7 +38,7 @@ def show(value):
 
 
 def test_what_is_named_in_python_is_there():
-    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
     texts = "\n".join(path.read_text(encoding="utf8") for path in pages)
     names = {*re.findall(r"\bspacy_epnet\.(\w+)\(", texts)}
     assert {"adapt", "explain", "load_source"} <= names
@@ -59,12 +60,13 @@ def test_results_in_the_readme_are_those_of_the_benchmarks():
 
 
 def test_results_in_the_comparison_are_those_of_the_benchmarks():
-    page = (ROOT / "docs" / "comparison.md").read_text(encoding="utf8")
+    page = (RESEARCH / "comparison.md").read_text(encoding="utf8")
     folder = ROOT / "docs" / "compare"
     places = {each.name: get_results_path(folder, each.name) for each in SYSTEMS}
     there = {name: path for name, path in places.items() if path.exists()}
     assert {*there.values()} == {*folder.iterdir()}
     assert make_page(read_comparison(there.items()), SYSTEMS) in page
+    page = (RESEARCH / "defaults.md").read_text(encoding="utf8")
     folders = sorted((ROOT / "docs" / "settings").iterdir())
     assert folders
     for folder in folders:
@@ -72,12 +74,12 @@ def test_results_in_the_comparison_are_those_of_the_benchmarks():
 
 
 def test_results_of_episodes_are_those_that_were_measured():
-    page = (ROOT / "docs" / "measuring.md").read_text(encoding="utf8")
+    page = (RESEARCH / "episodes.md").read_text(encoding="utf8")
     assert episodes.make_table(list((ROOT / "docs" / "episodes").iterdir())) in page
 
 
 def test_results_of_sweeps_are_those_that_were_measured():
-    page = (ROOT / "docs" / "measuring.md").read_text(encoding="utf8")
+    page = (RESEARCH / "defaults.md").read_text(encoding="utf8")
     for folder in (ROOT / "docs" / "sweeps").iterdir():
         measured = sweeps.read_sweep(folder.glob("*.json"))
         tables = sweeps.make_tables(measured)
@@ -108,7 +110,8 @@ def test_the_front_page_stays_short():
 
 
 @pytest.mark.parametrize(
-    "page", ["README.md", *(f"docs/{p.name}" for p in (ROOT / "docs").glob("*.md"))]
+    "page",
+    ["README.md", *(str(p.relative_to(ROOT)) for p in (ROOT / "docs").rglob("*.md"))],
 )
 def test_links_and_module_names_are_right(page):
     path = ROOT / page

@@ -95,7 +95,10 @@ def test_batches_have_every_sentence(setup):
     assert sorted(i for part in batches for i in part) == [*range(len(sentences))]
 
 
-@pytest.mark.parametrize("page", ["docs/speed.md", "docs/annotating.md", "README.md"])
+@pytest.mark.parametrize(
+    "page",
+    ["docs/research/speed.md", "docs/speed.md", "docs/annotating.md", "README.md"],
+)
 def test_the_documentation_has_what_was_measured(page):
     figures = srsly.read_json(ROOT / "docs" / "speed.json")
     text = (ROOT / page).read_text(encoding="utf8")
