@@ -102,7 +102,7 @@ COMMANDS = {
         ("out/set.spacy", "out/set.json"),
         are_together=True,
     ),
-    "doubt": Command(
+    "mark-missing": Command(
         lambda x: f"source corpus-{x}.spacy out/x.spacy", ("out/x.spacy",)
     ),
     "mistakes": Command(

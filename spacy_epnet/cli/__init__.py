@@ -12,7 +12,7 @@ from .convert import convert_cli
 from .corpora import corpora_cli
 from .encoder import encoder_cli
 from .episodes import episodes_cli
-from .mark_missing import doubt_cli
+from .mark_missing import mark_missing_cli
 from .mistakes import mistakes_cli
 from .pack import pack_cli
 from .plot import plot_cli
@@ -33,10 +33,10 @@ __all__ = [
     "compare_cli",
     "convert_cli",
     "corpora_cli",
-    "doubt_cli",
     "encoder_cli",
     "episodes_cli",
     "epnet_cli",
+    "mark_missing_cli",
     "mistakes_cli",
     "pack_cli",
     "plot_cli",

@@ -1,8 +1,9 @@
-"""Corpora in which not every entity is marked.
+"""Corpora with partial annotation: not every entity is marked.
 
-What such a corpus leaves unmarked is either no entity or one that nobody has marked. A
-pipeline that knows all of the types says where the latter probably are. Nothing is
-claimed of these tokens then, so that nobody learns from them that they are no entity.
+A token without a mark is then outside of all entities, or inside one that nobody has
+marked. A pipeline that knows all types predicts the latter. These tokens are marked as
+missing, which is spaCy's value for unknown, so that training ignores them instead of
+learning that they are outside.
 """
 
 from collections.abc import Iterable, Iterator
@@ -15,34 +16,31 @@ from .docs import copy_tokens
 from .mixing import set_corpus
 
 
-class Doubt(NamedTuple):
-    """A doc of which less is claimed than before."""
+class PartialDoc(NamedTuple):
+    """A doc and the spans in it that were marked as missing."""
 
     doc: Doc
-    spans: list[Span]  # of which nothing is claimed any more
+    missing: list[Span]
 
 
-def doubt_docs(
-    nlp: Language,
-    docs: Iterable[Doc],
-    *,
-    types_of: str | None = None,
-) -> Iterator[Doubt]:
-    """Take back that tokens are no entity where a pipeline finds one.
+def mark_missing(
+    nlp: Language, docs: Iterable[Doc], *, types_of: str | None = None
+) -> Iterator[PartialDoc]:
+    """Mark tokens outside of all entities as missing where a pipeline predicts one.
 
     nlp (Language): The pipeline.
-    docs (Iterable[Doc]): The docs, which are changed. Their entities stay.
-    types_of (Optional[str]): The corpus of the pipeline whose types are meant. Those
-        of all of its corpora if null.
-    YIELDS (Doubt): The docs, in order.
+    docs (Iterable[Doc]): The docs, which are changed in place. Their entities stay.
+    types_of (Optional[str]): One of the corpora the pipeline was trained on. Only its
+        types are predicted then. By default those of all corpora are.
+    YIELDS (PartialDoc): The docs, in order.
     """
     pairs = ((_copy_bare(nlp, doc, types_of), doc) for doc in docs)
-    for found, doc in nlp.pipe(pairs, as_tuples=True):
-        spans = [Span(doc, ent.start, ent.end) for ent in found.ents]
-        taken = {token.i for ent in doc.ents for token in ent}
-        doubted = [s for s in spans if taken.isdisjoint(range(s.start, s.end))]
-        doc.set_ents([*doc.ents], missing=doubted, default="unmodified")
-        yield Doubt(doc, doubted)
+    for predicted, doc in nlp.pipe(pairs, as_tuples=True):
+        spans = [Span(doc, ent.start, ent.end) for ent in predicted.ents]
+        inside = {token.i for ent in doc.ents for token in ent}
+        missing = [s for s in spans if inside.isdisjoint(range(s.start, s.end))]
+        doc.set_ents([*doc.ents], missing=missing, default="unmodified")
+        yield PartialDoc(doc, missing)
 
 
 def _copy_bare(nlp: Language, doc: Doc, types_of: str | None) -> Doc:

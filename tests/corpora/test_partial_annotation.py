@@ -6,7 +6,7 @@ from spacy.language import Language
 from spacy.tokens import Doc, DocBin, Span
 
 from spacy_epnet.corpora.mixing import get_corpus
-from spacy_epnet.corpora.partial_annotation import doubt_docs
+from spacy_epnet.corpora.partial_annotation import mark_missing
 
 from ..cli.test_cli import run
 
@@ -35,8 +35,8 @@ def make_doc(nlp):
     return doc
 
 
-def test_nothing_is_claimed_where_an_entity_is_probable(nlp):
-    ((doc, spans),) = doubt_docs(nlp, [make_doc(nlp)], types_of="news")
+def test_tokens_of_a_predicted_entity_are_marked_as_missing(nlp):
+    ((doc, spans),) = mark_missing(nlp, [make_doc(nlp)], types_of="news")
     assert [span.text for span in spans] == ["Ada", "Rome"]
     assert [(ent.text, ent.label_) for ent in doc.ents] == [("Grace Hopper", "PERSON")]
     # What had been unknown before stays so.
@@ -45,7 +45,7 @@ def test_nothing_is_claimed_where_an_entity_is_probable(nlp):
 
 
 def test_only_types_of_the_named_corpus_count(nlp):
-    ((doc, spans),) = doubt_docs(nlp, [make_doc(nlp)])
+    ((doc, spans),) = mark_missing(nlp, [make_doc(nlp)])
     assert not spans
     assert doc[0].ent_iob == OUTSIDE
 
@@ -57,14 +57,14 @@ def test_the_command_writes_a_corpus(trained, references, tmp_path):
     for doc in bare:
         doc.set_ents([ent for ent in doc.ents if ent.label_ == "PERSON"])
     DocBin(docs=bare).to_disk(corpus)
-    output = tmp_path / "doubted.spacy"
-    run("epnet", "doubt", folder, corpus, output)
-    doubted = list(DocBin().from_disk(output).get_docs(trained.vocab))
-    missing = sum(token.ent_iob == MISSING for doc in doubted for token in doc)
+    output = tmp_path / "marked.spacy"
+    run("epnet", "mark-missing", folder, corpus, output)
+    marked = list(DocBin().from_disk(output).get_docs(trained.vocab))
+    missing = sum(token.ent_iob == MISSING for doc in marked for token in doc)
     lost = [e for doc in references for e in doc.ents if e.label_ != "PERSON"]
     assert lost
     assert missing >= 0.9 * sum(map(len, lost))
-    kept = [[(e.start, e.end, e.label_) for e in doc.ents] for doc in doubted]
+    kept = [[(e.start, e.end, e.label_) for e in doc.ents] for doc in marked]
     assert kept == [[(e.start, e.end, e.label_) for e in doc.ents] for doc in bare]
 
 
@@ -73,6 +73,8 @@ def test_a_wrong_corpus_is_named(trained, references, tmp_path):
     trained.to_disk(folder)
     DocBin(docs=references).to_disk(corpus)
     place = tmp_path / "out.spacy"
-    shown = run("epnet", "doubt", folder, corpus, place, "--types-of", "news", code=1)
+    shown = run(
+        "epnet", "mark-missing", folder, corpus, place, "--types-of", "news", code=1
+    )
     assert "news" in shown
     assert not place.exists()
