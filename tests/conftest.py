@@ -17,6 +17,7 @@ from spacy.vocab import Vocab
 from spacy_epnet.corpora.conversion import convert
 
 ROOT = Path(__file__).parent.parent
+RESULTS = ROOT / "measurements" / "results"
 SOURCE_CONFIG = ROOT / "configs" / "source.cfg"
 # How each recognizer is trained.
 CONFIGS = {

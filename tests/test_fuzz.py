@@ -126,7 +126,7 @@ def read_episode_results(path: Path, output: Path, rng: random.Random) -> None:
 
 def compare(path: Path, output: Path, rng: random.Random) -> None:
     comparison = read_comparison(
-        [("a", path), ("b", ROOT / "docs/benchmark-small.json")]
+        [("a", path), ("b", ROOT / "measurements/results/benchmark-small.json")]
     )
     comparison.get_table()
     srsly.json_dumps(comparison.to_dict())

@@ -4,7 +4,7 @@ from functools import cache
 
 import pytest
 
-from measurements.long_texts import TEXTS, measure
+from measurements.speed.long_texts import TEXTS, measure
 from spacy_epnet.corpora import conversion
 from spacy_epnet.corpora.corpus import Corpus
 from spacy_epnet.corpora.docs import make_tokenizer

@@ -1,16 +1,15 @@
 """The measurements of speed measure what they say. What they find isn't tested here."""
 
 import pytest
-import srsly
 
-from measurements.measuring import compare, judge, take_turns
-from measurements.recognition import measure_recognition
-from measurements.setup import Setup
-from measurements.tables import HEADING, fill, make_figures
-from measurements.training import batch, measure_training
+from measurements.speed.measuring import compare, judge, take_turns
+from measurements.speed.recognition import measure_recognition
+from measurements.speed.setup import Setup
+from measurements.speed.tables import HEADING, fill, make_figures
+from measurements.speed.training import batch, measure_training
 from spacy_epnet.evaluation.results import to_markdown
 
-from ..conftest import PEOPLE, PLACES, ROOT
+from ..conftest import PEOPLE, PLACES
 
 
 def test_everyone_has_every_block_and_begins_as_often():
@@ -58,7 +57,7 @@ def setup(tiny_encoder, tmp_path):
 
 
 def test_recognition_is_measured(setup, monkeypatch):
-    monkeypatch.setattr("measurements.recognition.LONG", 300)
+    monkeypatch.setattr("measurements.speed.recognition.LONG", 300)
     setup.encoders["other"] = setup.encoders["tiny"]
     tables = {table.title: table for table in measure_recognition(setup)}
     results = tables["recognition, tiny, fewnerd_inter"].results
@@ -82,7 +81,7 @@ def test_recognition_is_measured(setup, monkeypatch):
 
 
 def test_training_is_measured(setup, monkeypatch):
-    monkeypatch.setattr("measurements.training.PADDED", 60)
+    monkeypatch.setattr("measurements.speed.training.PADDED", 60)
     (table,) = measure_training(setup)
     assert {row[0] for row in table.rows} >= {"epnet_ner", "ner", "spancat"}
     assert table.results["ner"]["against_ner"]["ratio"] == 1
@@ -93,23 +92,6 @@ def test_batches_have_every_sentence(setup):
     sentences = setup.read("wnut17/train.txt")
     batches = batch(sentences)
     assert sorted(i for part in batches for i in part) == [*range(len(sentences))]
-
-
-@pytest.mark.parametrize(
-    "page",
-    ["docs/research/speed.md", "docs/speed.md", "docs/annotating.md", "README.md"],
-)
-def test_the_documentation_has_what_was_measured(page):
-    figures = srsly.read_json(ROOT / "docs" / "speed.json")
-    text = (ROOT / page).read_text(encoding="utf8")
-    assert fill(text, figures) == text
-
-
-def test_figures_are_not_those_of_a_quick_run():
-    figures = srsly.read_json(ROOT / "docs" / "speed.json")
-    tables = [table for part in figures.values() for table in part["tables"].values()]
-    assert tables
-    assert not any(table["quick"] for table in tables)
 
 
 def test_tables_are_written_where_they_belong():

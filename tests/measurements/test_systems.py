@@ -10,19 +10,19 @@ from spacy.training import Example
 from spacy.util import load_config, load_model_from_config
 from typer.testing import CliRunner
 
-from measurements.compare import (
+from measurements.quality.compare import (
     cut_target,
     is_measured,
     list_targets,
     measure,
     write_tables,
 )
-from measurements.comparison_tables import PAPER, PAPER_COLUMNS
-from measurements.finetuning import FineTuning
-from measurements.rows import DEFAULT, ROWS
-from measurements.settings import app as settings_app
-from measurements.settings import make_benchmark
-from measurements.systems import CONFIGS, SOURCES, SYSTEMS, train
+from measurements.quality.comparison_tables import PAPER, PAPER_COLUMNS
+from measurements.quality.finetuning import FineTuning
+from measurements.quality.rows import DEFAULT, ROWS
+from measurements.quality.settings import app as settings_app
+from measurements.quality.settings import make_benchmark
+from measurements.quality.systems import CONFIGS, SOURCES, SYSTEMS, train
 from spacy_epnet.cli import epnet_cli
 from spacy_epnet.corpora.corpus import Corpus
 from spacy_epnet.evaluation.benchmark import Profile, make_targets

@@ -1,6 +1,6 @@
 """How the time to read one long text grows with its length.
 
-    python -m measurements.long_texts
+    python -m measurements.speed.long_texts
 
 Each text is one record of JSON, with an entity every eight characters. What takes four
 times as long for four times the text is read in linear time.

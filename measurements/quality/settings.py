@@ -1,11 +1,11 @@
 """Compare settings on tasks of types that a source hasn't seen.
 
-    python -m measurements.settings measure MODEL TASKS --output settings/mine
-    python -m measurements.settings table settings/mine/*.json
+    python -m measurements.quality.settings measure MODEL TASKS --output settings/mine
+    python -m measurements.quality.settings table settings/mine/*.json
 
 MODEL was trained without the corpora or types that TASKS, a folder, was made of with
-`measurements.tasks`. The first row is the default, and each other row changes what it
-says. With `--instead ner` a recognizer of spaCy's is fine-tuned from MODEL's encoder.
+`measurements.quality.tasks`. The first row is the default, and each other row changes
+what it says. With `--instead ner` a recognizer of spaCy's is fine-tuned from MODEL's encoder.
 The table takes the results of several sources together.
 """
 

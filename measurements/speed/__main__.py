@@ -1,6 +1,6 @@
 """How fast the package is, beside what spaCy has on the same encoder.
 
-    python -m measurements CORPORA --encoder assets/encoders/all-MiniLM-L6-v2
+    python -m measurements.speed CORPORA --encoder assets/encoders/all-MiniLM-L6-v2
 
 CORPORA is a folder with fewnerd_inter, wnut17 and crossner_politics, as `spacy project
 assets` makes it. All figures are ratios, for which the contestants take turns.

@@ -1,6 +1,6 @@
 """How fast corpora are converted, beside spaCy's own converter.
 
-    python -m measurements.conversion fewnerd_inter/dev.txt --output convert.json
+    python -m measurements.speed.conversion fewnerd_inter/dev.txt --output convert.json
 
 The file is rewritten as BIO, which both can read. The two take turns, in one
 process, so that neither pays for imports. Then the file is converted once and
@@ -44,7 +44,9 @@ def get_peak_memory(source: Path, folder: Path) -> float:
     """Peak resident memory, in MB, of converting a file in a process of its own."""
     output = str(folder / "memory.spacy")
     return float(
-        run_apart("measurements.conversion", str(source), "--measure-memory", output)
+        run_apart(
+            "measurements.speed.conversion", str(source), "--measure-memory", output
+        )
     )
 
 

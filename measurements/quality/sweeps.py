@@ -1,6 +1,6 @@
 """Show the results of a sweep over a setting of the training.
 
-    python -m measurements.sweeps docs/sweeps/tau/*.json
+    python -m measurements.quality.sweeps measurements/results/sweeps/tau/*.json
 
 Each file is what `spacy epnet sweep` has left for a value in its folder, results.json,
 and is called after it.

@@ -1,6 +1,6 @@
 """Make tasks of corpora that a source was trained without.
 
-    python -m measurements.tasks corpus/sources/clinical corpus/sources/recipes
+    python -m measurements.quality.tasks corpus/sources/clinical corpus/sources/recipes
         --output corpus/tasks
 
 A task is what a user has: a few types of a corpus that matter, while the others are

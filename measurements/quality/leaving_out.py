@@ -1,7 +1,7 @@
 """Find what each corpus of a mixture brings, by leaving it out.
 
-    python -m measurements.leaving_out types small corpus/wnut17 corpus/ncbi_disease
-    python -m measurements.leaving_out trainings corpus/wnut17 corpus/ncbi_disease
+    python -m measurements.quality.leaving_out types small corpus/wnut17
+    python -m measurements.quality.leaving_out trainings corpus/wnut17
 
 Each TARGET is a folder with dev.spacy and test.spacy. The first takes the types of a
 corpus from a trained source, so that new types can't begin as one of them. The second

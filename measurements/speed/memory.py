@@ -1,6 +1,6 @@
 """How much memory recognition takes, each time in a process of its own.
 
-    python -m measurements.memory PIPELINE TEXTS COMPONENTS
+    python -m measurements.speed.memory PIPELINE TEXTS COMPONENTS
 
 is what such a process runs.
 """
@@ -13,7 +13,7 @@ import srsly
 import typer
 from spacy.tokens import Doc
 
-from .contestants import make_long_text, make_pipeline, train_briefly
+from ..contestants import make_long_text, make_pipeline, train_briefly
 from .measuring import forget_own_peak, judge, read_own_peak, run_apart
 from .setup import Setup, Table
 
@@ -21,7 +21,7 @@ LENGTHS = (1_000, 10_000, 100_000)
 COUNTS = (10_000, 100_000)
 SHORT = 4  # tokens
 MOST = 300  # MB that the head may add
-MODULE = "measurements.memory"
+MODULE = "measurements.speed.memory"
 APART = "head afterwards"
 FEW = 1_000  # docs that are kept with what the transformer left in them
 

@@ -17,7 +17,7 @@ from .finetuning import FineTuning
 from .sources import limit_steps, train_source
 from .span_marker import SpanMarkerTuning
 
-CONFIGS = Path(__file__).parent.parent / "configs"
+CONFIGS = Path(__file__).parents[2] / "configs"
 TRAINED_LAYERS = "--components.transformer.model.trained_layers"
 # The groups of the tables.
 PUBLISHED, ABLATION, INSTEAD = "published", "ablation", "instead"
