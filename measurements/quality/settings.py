@@ -5,8 +5,8 @@
 
 MODEL was trained without the corpora or types that TASKS, a folder, was made of with
 `measurements.quality.tasks`. The first row is the default, and each other row changes
-what it says. With `--instead ner` a recognizer of spaCy's is fine-tuned from MODEL's encoder.
-The table takes the results of several sources together.
+what it says. With `--instead ner` a recognizer of spaCy's is fine-tuned from MODEL's
+encoder. The table takes the results of several sources together.
 """
 
 from collections import defaultdict
