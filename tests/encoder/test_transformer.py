@@ -2,6 +2,7 @@ from copy import deepcopy
 
 import numpy
 import pytest
+import spacy
 import torch
 from spacy.tokens import Doc
 from spacy.util import load_model_from_config
@@ -9,8 +10,9 @@ from spacy.vocab import Vocab
 from spacy_transformers.span_getters import get_doc_spans
 from thinc.api import SGD, get_torch_default_device
 
-from spacy_epnet.encoder import precision, shim
+from spacy_epnet.encoder import download, precision, shim
 from spacy_epnet.encoder.transformer import build_transformer_model
+from spacy_epnet.errors import EncoderError
 
 from ..conftest import train
 
@@ -163,6 +165,32 @@ def test_small_numbers_of_the_config_survive_saving(tiny_encoder, docs):
 def test_paths_without_an_encoder_are_told(path, docs):
     with pytest.raises(ValueError, match=r"--paths\.encoder"):
         make_model(path).initialize(X=docs)
+
+
+def test_encoders_are_named_as_in_the_config_wherever_they_are_found(
+    tiny_encoder, monkeypatch
+):
+    monkeypatch.setattr(download, "find_encoder", {"tiny": str(tiny_encoder)}.get)
+    nlp = spacy.blank("en")
+    settings = {"@architectures": "spacy-epnet.TransformerModel.v1", "name": "tiny"}
+    nlp.add_pipe("transformer", config={"model": settings})
+    nlp.initialize()
+    assert nlp.get_pipe("transformer").model.transformer.config._name_or_path == "tiny"
+    assert nlp.config["components"]["transformer"]["model"]["name"] == "tiny"
+    monkeypatch.delattr(download, "find_encoder")
+    loaded = load_model_from_config(nlp.config).from_bytes(nlp.to_bytes())
+    states = [copy("Ada left")._.trf_data.tensors[0] for copy in (nlp, loaded)]
+    assert numpy.array_equal(*states)
+
+
+def test_encoders_that_the_hub_cannot_give_are_reported(docs, monkeypatch):
+    def fail(*args):
+        raise OSError("no\nnetwork")
+
+    path = "spacy_transformers.layers.transformer_model.huggingface_from_pretrained"
+    monkeypatch.setattr(path, fail)
+    with pytest.raises(EncoderError, match="'bert-base-cased': no network"):
+        make_model("bert-base-cased").initialize(X=docs)
 
 
 def test_lower_layers_and_embeddings_can_be_left_as_they_are(source_config, examples):
