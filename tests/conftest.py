@@ -15,6 +15,7 @@ from spacy.util import fix_random_seed, load_config, load_model_from_config
 from spacy.vocab import Vocab
 
 from spacy_epnet.corpora.conversion import convert
+from spacy_epnet.encoder.weights import iter_weights
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "measurements" / "results"
@@ -64,6 +65,11 @@ SMALL_TOK2VEC = {
     "subword_features": True,
     "pretrained_vectors": None,
 }
+
+
+def add_pipe(name):
+    nlp = spacy.blank("en")
+    return nlp.add_pipe(name, config={"model": {"tok2vec": SMALL_TOK2VEC}})
 
 
 @pytest.fixture(autouse=True)
@@ -186,6 +192,30 @@ def train(nlp, examples, steps=100, learn_rate=0.01, **kwargs):
     for _ in range(steps):
         losses = nlp.update(examples, sgd=optimizer, losses={}, **kwargs)
     return losses
+
+
+def get_weights(nlp):
+    return [data for _, pipe in nlp.pipeline for data in iter_weights(pipe.model)]
+
+
+@pytest.fixture
+def short_config(source_config, references, tmp_path):
+    """A short training with all that is random: dropout, sampling, shuffling."""
+    path = tmp_path / "corpus.spacy"
+    DocBin(docs=references).to_disk(path)
+    config = source_config.copy()
+    for corpus in ("train", "dev"):
+        config["corpora"][corpus]["path"] = str(path)
+    config["training"] |= {"max_steps": 12, "eval_frequency": 4, "dropout": 0.2}
+    config["training"]["batcher"]["size"] = 64
+    config["training"]["logger"] = {"@loggers": "spacy.ConsoleLogger.v1"}
+    config["training"]["optimizer"]["use_averages"] = False
+    config["training"]["optimizer"]["learn_rate"] |= {
+        "warmup_steps": 3,
+        "total_steps": 12,
+        "initial_rate": 0.01,
+    }
+    return config
 
 
 @pytest.fixture(scope="session")

@@ -8,18 +8,16 @@ from spacy.training.loop import train as train_by_spacy
 
 from spacy_epnet import adapt
 
-from .adapting.test_adapt import SUPPORT
-from .conftest import get_ents
-from .training.test_training import config, get_weights
+from .conftest import get_ents, get_weights
+from .util.adapting_tools import SUPPORT
 
-assert config  # a fixture
 TOLERANCE = 1e-4  # docs/architecture.md
 
 
-def test_the_same_seed_gives_the_same_weights(config):
+def test_the_same_seed_gives_the_same_weights(short_config):
     def run(seed):
-        config["training"]["seed"] = seed
-        return get_weights(train_by_spacy(init_nlp(config.copy()))[0])
+        short_config["training"]["seed"] = seed
+        return get_weights(train_by_spacy(init_nlp(short_config.copy()))[0])
 
     first, again, other = run(1), run(1), run(2)
     assert first == again

@@ -42,8 +42,7 @@ from spacy_epnet.evaluation.episodes import EpisodeResults
 from spacy_epnet.evaluation.results import Results
 
 from .conftest import ROOT
-from .corpora.test_column_files import BIO
-from .corpora.test_readers import CONLL2012, I2B2, JSON
+from .util.corpus_tools import BIO, CONLL2012, I2B2, JSON
 from .util.mutating import mutate
 
 FEW, MANY = 100, int(os.environ.get("FUZZ_CASES", 10_000))

@@ -34,8 +34,7 @@ from spacy_epnet.sources.packing import pack_source
 from spacy_epnet.training.checkpoint import load_progress
 from spacy_epnet.writing import PREFIX, settle_left_overs
 
-from .conftest import _bare, train
-from .training.test_training import get_weights
+from .conftest import _bare, get_weights, train
 from .util.faults import Faults, run_in_child, start, wait
 
 pytestmark = [

@@ -17,7 +17,7 @@ from weasel.util import load_project_config
 import spacy_epnet.cli
 
 from .conftest import ROOT
-from .corpora.test_readers import CONLL2012
+from .util.corpus_tools import CONLL2012
 
 assert spacy_epnet.cli.epnet_cli
 

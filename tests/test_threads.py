@@ -7,8 +7,8 @@ from torch import nn
 from spacy_epnet import adapt
 from spacy_epnet.encoder.weights import iter_weights
 
-from .adapting.test_adapt import SUPPORT
 from .conftest import get_ents
+from .util.adapting_tools import SUPPORT
 
 N_THREADS = 8
 

@@ -19,30 +19,7 @@ from spacy_epnet.recognizer.pipeline import find_recognizer, run_upstream
 from spacy_epnet.recognizer.settings import make_adapt_config, merge
 
 from ..conftest import get_ents
-
-TEXTS = [
-    ("Ada flew to Rio with Otto .", [("Ada", "PILOT"), ("Rio", "CITY")]),
-    ("Alan Turing left Ulm .", [("Alan Turing", "PILOT"), ("Ulm", "CITY")]),
-    ("We met Otto in Paris .", [("Otto", "PILOT"), ("Paris", "CITY")]),
-    ("Grace Hopper loves Cape Town .", [("Grace Hopper", "PILOT")]),
-]
-
-
-def mark(text, entities):
-    return text, [
-        (text.index(entity), text.index(entity) + len(entity), label)
-        for entity, label in entities
-    ]
-
-
-SUPPORT = [mark(*item) for item in TEXTS]
-FAST = {
-    "lr": 0.01,
-    "max_steps": 60,
-    "target_loss": 0.0,
-    "average": 0,
-    "dropout": 0.0,
-}
+from ..util.adapting_tools import FAST, SUPPORT, get_network_weights, make_reference
 
 PROBABLE = {"@misc": "spacy-epnet.prefer_probable.v1"}
 
@@ -60,11 +37,6 @@ def get_bytes(nlp):
     return [pipe.to_bytes(exclude=["vocab"]) for _, pipe in nlp.pipeline]
 
 
-def get_weights(nlp):
-    network = nlp.get_pipe("epnet_ner").model.get_ref("head").shims[0]._model
-    return {name: w.detach().clone() for name, w in network.named_parameters()}
-
-
 def test_new_types_are_learned_and_the_source_stays(trained):
     before = read(trained), get_bytes(trained)
     report = spacy_epnet.adapt(trained, SUPPORT, **FAST)
@@ -80,12 +52,6 @@ def test_new_types_are_learned_and_the_source_stays(trained):
     assert len(tuning.losses) == tuning.steps == 60
     assert tuning.losses[-1] < tuning.losses[0] / 10
     assert report.problems == []
-
-
-def make_reference(nlp, item):
-    doc = nlp.make_doc(item[0])
-    doc.ents = [doc.char_span(s, e, label=label) for s, e, label in item[1]]
-    return doc
 
 
 def test_the_copy_shares_the_encoder_and_nothing_else(trained):
@@ -127,9 +93,9 @@ def test_source_and_copy_are_trained_apart(trained, examples):
     assert trained._optimizer is optimizer
     twin = adapt(trained, SUPPORT, **FAST).nlp
     assert twin._optimizer is None
-    before = get_weights(twin)
+    before = get_network_weights(twin)
     trained.update(examples, sgd=optimizer)
-    assert all(w.equal(before[n]) for n, w in get_weights(twin).items())
+    assert all(w.equal(before[n]) for n, w in get_network_weights(twin).items())
     shims = [
         nlp.get_pipe("epnet_ner").model.get_ref("head").shims[0]
         for nlp in (trained, twin)

@@ -17,7 +17,6 @@ from spacy_epnet.annotating.inputs import InputFile, Source
 from spacy_epnet.annotating.records import read_items
 from spacy_epnet.errors import CorpusError
 
-from ..cli.test_cli import run as run_command
 from ..util.annotating_tools import (
     FATAL,
     load,
@@ -28,6 +27,7 @@ from ..util.annotating_tools import (
     write_input,
     write_lines,
 )
+from ..util.commands import run as run_command
 
 ROWS = [{"source": f"s{i}", "text": text} for i, text in enumerate(make_texts(10), 1)]
 INPUTS = [

@@ -18,9 +18,9 @@ from spacy_epnet.baselines.tokens.gaussians import (
 from spacy_epnet.recognizer.gold import UNKNOWN
 from spacy_epnet.recognizer.task import split_evenly
 
-from ..adapting.test_adapt import SUPPORT
-from ..baselines.test_tokens import add_pipe, check_gradient
-from ..conftest import CONFIGS, get_ents, train
+from ..conftest import CONFIGS, add_pipe, get_ents, train
+from ..util.adapting_tools import SUPPORT
+from ..util.gradients import check_gradient
 
 COLUMNS = numpy.asarray([0, 1, 0, 2, UNKNOWN, 1, 0, 3])
 

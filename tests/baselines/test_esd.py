@@ -36,8 +36,8 @@ from spacy_epnet.baselines.memory import get_memory
 from spacy_epnet.recognizer.candidates import get_candidates
 from spacy_epnet.recognizer.layout import Layout, get_layout
 
-from ..baselines.test_tokens import check_gradient
 from ..conftest import SMALL_TOK2VEC, get_ents, train
+from ..util.gradients import check_gradient
 
 OPS = NumpyOps()
 INF = numpy.inf

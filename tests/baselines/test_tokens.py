@@ -17,7 +17,8 @@ from spacy_epnet.recognizer.distances import get_square_distances
 from spacy_epnet.recognizer.gold import UNKNOWN, read_gold
 from spacy_epnet.recognizer.layout import get_layout
 
-from ..conftest import SMALL_TOK2VEC
+from ..conftest import add_pipe
+from ..util.gradients import check_gradient
 
 OPS = NumpyOps()
 VOCAB = spacy.blank("en").vocab
@@ -26,11 +27,6 @@ VOCAB = spacy.blank("en").vocab
 @pytest.fixture
 def rng():
     return numpy.random.default_rng(0)
-
-
-def add_pipe(name):
-    nlp = spacy.blank("en")
-    return nlp.add_pipe(name, config={"model": {"tok2vec": SMALL_TOK2VEC}})
 
 
 def make_memory(rng):
@@ -98,16 +94,6 @@ def get_slow_loss(tokens, columns, is_support):
             }
             losses.append(-numpy.log(likelihoods[column] / sum(likelihoods.values())))
     return sum(losses) / len(losses)
-
-
-def check_gradient(get_loss, array, gradient, *, step=1e-5):
-    """Compare a gradient with finite differences."""
-    for place in numpy.ndindex(array.shape):
-        moved = [array.copy(), array.copy()]
-        moved[0][place] += step
-        moved[1][place] -= step
-        slope = (get_loss(moved[0]) - get_loss(moved[1])) / (2 * step)
-        assert gradient[place] == pytest.approx(slope, abs=1e-5)
 
 
 def test_the_loss_of_an_episode_and_its_gradient(rng):

@@ -20,13 +20,7 @@ from spacy_epnet.cli.recognize import list_texts
 from spacy_epnet.errors import CorpusError
 
 from ..conftest import ROOT, SOURCE_CONFIG, get_ents
-
-
-def run(*args, code=0):
-    result = CliRunner().invoke(app, [str(arg) for arg in args], env={"COLUMNS": "300"})
-    details = f"{result.output}\n{result.exception!r}"
-    assert result.exit_code == code, details
-    return result.output
+from ..util.commands import run
 
 
 @pytest.fixture(scope="module")

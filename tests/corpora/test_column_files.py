@@ -7,24 +7,12 @@ import pytest
 from spacy_epnet.corpora.readers.columns import REPAIRED, SEVERAL
 from spacy_epnet.corpora.tags import write_tags
 
-from ..util.corpus_tools import get_ents, get_words
+from ..util.corpus_tools import BIO, get_ents, get_words
 
 
 @pytest.fixture
 def run(convert_text):
     return convert_text
-
-
-BIO = """Ada\tB-PER
-Lovelace\tI-PER
-met\tO
-Bob\tB-PER
-
-nobody\tO
-
-in\tO
-Paris\tB-LOC
-"""
 
 
 def test_bio_at_both_ends_of_a_sentence(run):

@@ -8,7 +8,7 @@ from spacy.tokens import Doc, DocBin, Span
 from spacy_epnet.corpora.mixing import get_corpus
 from spacy_epnet.corpora.partial_annotation import mark_missing
 
-from ..cli.test_cli import run
+from ..util.commands import run
 
 MISSING, OUTSIDE = 0, 2
 

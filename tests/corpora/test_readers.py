@@ -13,30 +13,12 @@ from spacy_epnet.corpora.label_mapping import LabelMapping
 from spacy_epnet.corpora.readers.json_lines import REJECTED, SEVERAL_LABELS
 from spacy_epnet.corpora.reading import META_KEY
 
-from ..corpora.test_column_files import BIO
-from ..util.corpus_tools import get_ents, get_words
+from ..util.corpus_tools import BIO, CONLL2012, I2B2, JSON, TEXT, get_ents, get_words
 
 
 @pytest.fixture
 def run(convert_text):
     return convert_text
-
-
-CONLL2012 = """#begin document (bc/cctv/00/cctv_0000); part 000
-bc/cctv/00/cctv_0000 0 0 The DT (TOP(NP* - - - spk * * -
-bc/cctv/00/cctv_0000 0 1 Hong NNP * - - - spk (ORG(GPE* * -
-bc/cctv/00/cctv_0000 0 2 Kong NNP * - - - spk *) * -
-bc/cctv/00/cctv_0000 0 3 Bank NNP *) - - - spk *) * -
-bc/cctv/00/cctv_0000 0 4 2004 CD * - - - spk (DATE) * (0)
-
-bc/cctv/00/cctv_0000 0 0 Paris NNP * - - - spk (GPE) * -
-
-#end document
-#begin document (bc/cctv/00/cctv_0000); part 001
-bc/cctv/00/cctv_0000 1 0 Yes UH * - - - spk * * -
-
-#end document
-"""
 
 
 def test_conll2012_brackets(run):
@@ -69,22 +51,6 @@ def test_folders_of_ontonotes_have_more_than_gold_files(tmp_path):
     assert (report.files, report.docs, report.duplicates) == (2, 6, 3)
 
 
-I2B2 = """<?xml version="1.0" encoding="UTF-8" ?>
-<deIdi2b2>
-<TEXT><![CDATA[Record date: 2067-05-03
-
-Mr. Ng was seen by Dr. X. Oliveira-Smith. Call 5551234x99.
-]]></TEXT>
-<TAGS>
-<DATE id="P0" start="13" end="23" text="2067-05-03" TYPE="DATE" comment="" />
-<NAME id="P1" start="29" end="31" text="Ng" TYPE="PATIENT" comment="" />
-<NAME id="P2" start="48" end="65" text="X. Oliveira-Smith" TYPE="DOCTOR" comment="" />
-<CONTACT id="P3" start="72" end="79" text="5551234" TYPE="PHONE" comment="" />
-</TAGS>
-</deIdi2b2>
-"""
-
-
 def test_i2b2_offsets(run):
     docs, report = run(I2B2, name="110-01.xml")
     ents = [ent for doc in docs for ent in get_ents(doc)]
@@ -110,54 +76,6 @@ def test_sentences_are_not_cut_inside_an_entity(run):
     record = {"text": "Meet St. Mary. Fine! Now go.", "spans": [span]}
     docs, _ = run(json.dumps(record), name="a.jsonl")
     assert [get_ents(doc) for doc in docs] == [[("St. Mary. Fine!", "X")], []]
-
-
-TEXT = "Ada lives in Paris."
-JSON = {
-    "prodigy": {
-        "text": TEXT,
-        "spans": [
-            {"start": 0, "end": 3, "label": "PER", "token_start": 0},
-            {"start": 13, "end": 18, "label": "LOC"},
-        ],
-        "answer": "accept",
-    },
-    "doccano": {"id": 1, "text": TEXT, "label": [[0, 3, "PER"], [13, 18, "LOC"]]},
-    "doccano entities": {
-        "text": TEXT,
-        "entities": [
-            {"id": 1, "label": "PER", "start_offset": 0, "end_offset": 3},
-            {"id": 2, "label": "LOC", "start_offset": 13, "end_offset": 18},
-        ],
-    },
-    "label studio": {
-        "data": {"text": TEXT},
-        "annotations": [
-            {"was_canceled": True, "result": []},
-            {
-                "result": [
-                    {"type": "choices", "value": {"choices": ["x"]}},
-                    {
-                        "type": "labels",
-                        "value": {"start": 0, "end": 3, "labels": ["PER"]},
-                    },
-                    {
-                        "type": "labels",
-                        "value": {"start": 13, "end": 18, "labels": ["LOC"]},
-                    },
-                ]
-            },
-        ],
-    },
-    "label studio short": {
-        "text": TEXT,
-        "label": [
-            {"start": 0, "end": 3, "text": "Ada", "labels": ["PER"]},
-            {"start": 13, "end": 18, "text": "Paris", "labels": ["LOC"]},
-        ],
-    },
-    "spaces at the edges": {"text": TEXT, "label": [[0, 4, "PER"], [12, 18, "LOC"]]},
-}
 
 
 @pytest.mark.parametrize("record", JSON.values(), ids=JSON)

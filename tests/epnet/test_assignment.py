@@ -15,7 +15,7 @@ from spacy_epnet.epnet.assignment import (
     list_free,
 )
 
-from ..adapting.test_adapt import SUPPORT
+from ..util.adapting_tools import SUPPORT
 
 RNG = numpy.random.default_rng(0)
 

@@ -12,8 +12,8 @@ from spacy_epnet.epnet.partial_training import PartialTraining
 from spacy_epnet.errors import SupportError
 from spacy_epnet.recognizer.span_pool import SpanPool
 
-from ..adapting.test_adapt import SUPPORT, get_weights, make_reference, mark
 from ..conftest import train
+from ..util.adapting_tools import SUPPORT, get_network_weights, make_reference, mark
 
 
 @pytest.mark.parametrize(
@@ -32,9 +32,9 @@ from ..conftest import train
     ],
 )
 def test_what_is_trained(trained, labels, moved):
-    before = get_weights(trained)
+    before = get_network_weights(trained)
     report = adapt(trained, SUPPORT, labels=labels, max_steps=2, average=0)
-    after = get_weights(report.nlp)
+    after = get_network_weights(report.nlp)
     changed = {
         name.rpartition(".")[0] or name
         for name, weight in after.items()
@@ -52,10 +52,10 @@ def test_adapted_pipelines_can_be_trained_on(trained):
         Example(trained.make_doc(text), make_reference(trained, (text, marks)))
         for text, marks in SUPPORT
     ]
-    before = get_weights(trained)
+    before = get_network_weights(trained)
     losses = train(trained, examples, steps=20)
     assert losses["epnet_ner"] < 1
-    after = get_weights(trained)
+    after = get_network_weights(trained)
     assert not any(w.equal(before[n]) for n, w in after.items() if "bias" not in n)
 
 
@@ -147,13 +147,17 @@ def test_weights_are_averaged(trained):
     }
     name = "projection.2.weight"
     weights = [
-        get_weights(adapt(trained, SUPPORT, max_steps=n, average=0, **settings).nlp)
+        get_network_weights(
+            adapt(trained, SUPPORT, max_steps=n, average=0, **settings).nlp
+        )
         for n in (1, 2, 3)
     ]
     first, second, third = (weight[name] for weight in weights)
     mean = adapt(trained, SUPPORT, max_steps=3, average=2, **settings)
     expected = ((first + second) / 2 + third) / 2
-    numpy.testing.assert_allclose(get_weights(mean.nlp)[name], expected, atol=1e-6)
+    numpy.testing.assert_allclose(
+        get_network_weights(mean.nlp)[name], expected, atol=1e-6
+    )
 
 
 def make_pool(n_sentences):

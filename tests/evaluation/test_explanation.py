@@ -3,7 +3,7 @@ import pytest
 from spacy_epnet.adapting import adapt
 from spacy_epnet.evaluation.explanation import explain
 
-from ..adapting.test_adapt import FAST, SUPPORT
+from ..util.adapting_tools import FAST, SUPPORT
 
 
 @pytest.fixture

@@ -24,9 +24,9 @@ from spacy_epnet.evaluation.episodes import EpisodeBenchmark
 from spacy_epnet.evaluation.geometry import make_heat_map, make_span_map
 from spacy_epnet.hashes import add_hashes
 
-from ..adapting.test_adapt import SUPPORT, make_reference
 from ..conftest import CONFIGS, ROOT, SMALL_TOK2VEC, get_ents, train
 from ..util import toy
+from ..util.adapting_tools import SUPPORT, make_reference
 
 assert toy.make_toy
 NAMES = [*CONFIGS, "toy_ner"]

@@ -4,8 +4,8 @@ import pytest
 
 from spacy_epnet.adapting import adapt
 
-from ..adapting.test_adapt import FAST, mark
 from ..conftest import get_ents, train
+from ..util.adapting_tools import FAST, mark
 
 OLD = [
     "Ada lives in Paris .",

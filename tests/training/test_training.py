@@ -4,46 +4,26 @@ import numpy
 import pytest
 import spacy
 import srsly
-from spacy.tokens import DocBin
 from spacy.training.initialize import init_nlp
 from spacy.training.loop import train as train_by_spacy
 from typer.testing import CliRunner
 
 from spacy_epnet.cli import app
-from spacy_epnet.encoder.weights import iter_weights
 from spacy_epnet.training import loop, memory
 from spacy_epnet.training.checkpoint import iter_places
 from spacy_epnet.training.interruption import catch_interruption
 from spacy_epnet.training.loop import Training
 from spacy_epnet.training.memory import return_memory
 
-
-@pytest.fixture
-def config(source_config, references, tmp_path):
-    """A short training with all that is random: dropout, sampling, shuffling."""
-    path = tmp_path / "corpus.spacy"
-    DocBin(docs=references).to_disk(path)
-    config = source_config.copy()
-    for corpus in ("train", "dev"):
-        config["corpora"][corpus]["path"] = str(path)
-    config["training"] |= {"max_steps": 12, "eval_frequency": 4, "dropout": 0.2}
-    config["training"]["batcher"]["size"] = 64
-    config["training"]["logger"] = {"@loggers": "spacy.ConsoleLogger.v1"}
-    config["training"]["optimizer"]["use_averages"] = False
-    config["training"]["optimizer"]["learn_rate"] |= {
-        "warmup_steps": 3,
-        "total_steps": 12,
-        "initial_rate": 0.01,
-    }
-    return config
+from ..conftest import get_weights
 
 
 @pytest.fixture
-def run(config, tmp_path):
+def run(short_config, tmp_path):
     """Train, or go on with it."""
 
     def run(name="run", stop_after=None, monkeypatch=None, **settings):
-        changed = config.copy()
+        changed = short_config.copy()
         changed["training"] |= settings
         training = Training(init_nlp(changed), tmp_path / name)
         training.resume()
@@ -63,23 +43,19 @@ def run(config, tmp_path):
     return run
 
 
-def get_weights(nlp):
-    return [data for _, pipe in nlp.pipeline for data in iter_weights(pipe.model)]
-
-
-def test_it_learns_what_spacy_train_learns(config, run, tmp_path):
-    path = config["corpora"]["train"]["path"]
+def test_it_learns_what_spacy_train_learns(short_config, run, tmp_path):
+    path = short_config["corpora"]["train"]["path"]
     # A reader whose order doesn't depend on the random numbers of others.
-    config["corpora"]["train"] = {
+    short_config["corpora"]["train"] = {
         "@readers": "spacy-epnet.MixedCorpus.v1",
         "parts": {"all": {"path": path}},
         "endless": True,
     }
-    config["training"]["max_epochs"] = -1
+    short_config["training"]["max_epochs"] = -1
     training, is_over = run()
     assert is_over
     (tmp_path / "spacy").mkdir()
-    nlp, _ = train_by_spacy(init_nlp(config), tmp_path / "spacy")
+    nlp, _ = train_by_spacy(init_nlp(short_config), tmp_path / "spacy")
     assert get_weights(training.nlp) == get_weights(nlp)
     for name in ("model-last", "model-best"):
         ours = spacy.load(tmp_path / "run" / name)
@@ -162,8 +138,8 @@ def test_a_damaged_checkpoint_is_reported(run, tmp_path):
         run("run")
 
 
-def test_averages_are_kept(config, run):
-    config["training"]["optimizer"]["use_averages"] = True
+def test_averages_are_kept(short_config, run):
+    short_config["training"]["optimizer"]["use_averages"] = True
     whole, _ = run("whole")
     run("parts", stop_after=6)
     second, _ = run("parts")
@@ -194,8 +170,8 @@ def test_a_second_interruption_ends_at_once():
         signal.signal(signal.SIGINT, before)
 
 
-def test_the_command(config, tmp_path):
-    config.to_disk(tmp_path / "train.cfg")
+def test_the_command(short_config, tmp_path):
+    short_config.to_disk(tmp_path / "train.cfg")
     output = tmp_path / "trained"
     args = ["epnet", "train", str(tmp_path / "train.cfg"), "--output", str(output)]
     result = CliRunner().invoke(app, [*args, "--training.max_steps", "2"])
