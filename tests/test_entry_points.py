@@ -55,6 +55,7 @@ def test_every_kind_is_registered():
         "structshot_ner",
         "spacy-epnet.Adam.v1",
         "spacy-epnet.ConsoleLogger.v1",
+        "spacy-epnet.Corpus.v1",
         "spacy-epnet.ESD.v1",
         "spacy-epnet.EPNet.v1",
         "spacy-epnet.MixedCorpus.v1",

@@ -10,8 +10,9 @@ from tqdm import tqdm
 
 from ..errors import CorpusError
 from ..writing import check_places, check_replaceable, write_whole
+from .docbins import read_docs
 from .docs import get_sentences, make_doc, make_tokenizer
-from .files import is_sharded, list_files
+from .files import is_sharded, list_files, open_binary
 from .formats import FORMATS, GOLD_CONLL, detect_format
 from .label_mapping import LabelMapping
 from .reading import Reading, Sentence
@@ -101,7 +102,14 @@ def convert(
             notes=statistics.notes,
         )
         docs = _make_docs(
-            files, format, reading, mapping, statistics, keep_docs=keep_docs, lang=lang
+            Vocab(),
+            files,
+            format,
+            reading,
+            mapping,
+            statistics,
+            keep_docs=keep_docs,
+            lang=lang,
         )
         writers = [stack.enter_context(open_shards(p, shard_size)) for p in outputs]
         held_out = 0
@@ -115,6 +123,32 @@ def convert(
                 raise CorpusError(path, "there are no sentences to write to it")
         statistics.dropped = mapping.dropped
     return statistics
+
+
+def read_corpus(path: Path, vocab: Vocab, *, lang: str = "en") -> Iterator[Doc]:
+    """Read a corpus in any format, without writing it.
+
+    path (Path): A file, or a folder of files.
+    vocab (Vocab): The vocabulary of the docs.
+    lang (str): The language, for the tokenization of running text.
+    YIELDS (Doc): The docs that spaCy has written, as they are, or a doc for each
+        sentence.
+    """
+    for file in _list_inputs([path], None, []):
+        if file.stat().st_size and detect_format(file) == "spacy":
+            with open_binary(file) as source:
+                yield from read_docs(source.read(), file, vocab)
+        else:
+            yield from _make_docs(
+                vocab,
+                [file],
+                None,
+                Reading(),
+                LabelMapping(),
+                Statistics(max_width=0),
+                keep_docs=False,
+                lang=lang,
+            )
 
 
 def _list_inputs(
@@ -143,6 +177,7 @@ def _list_inputs(
 
 
 def _make_docs(
+    vocab: Vocab,
     files: list[Path],
     format: str | None,
     reading: Reading,
@@ -152,7 +187,6 @@ def _make_docs(
     keep_docs: bool,
     lang: str,
 ) -> Iterator[Doc]:
-    vocab = Vocab()
     nlp = make_tokenizer(lang)
     for file in files:
         statistics.files += 1
