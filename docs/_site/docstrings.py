@@ -5,7 +5,7 @@ from typing import Any
 
 from griffe import Extension, Object
 
-# "nlp (Language): The pipeline." or "**changes: Settings", and the lines that go on with it.
+# "nlp (Language): The pipeline." or "**changes: Settings", with all of its lines.
 FIELD = re.compile(
     r"^(?P<name>\*{0,2}\w+)(?: \((?P<type>.+?)\))?:\s+(?P<text>\S.*(?:\n[ ]{4}.*)*)",
     re.MULTILINE,

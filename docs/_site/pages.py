@@ -61,7 +61,7 @@ def on_page_markdown(
 
 
 def find_target(origin: str, path: str) -> str | None:
-    """Find what a file of the repository links to. spaCy writes links as in its root."""
+    """Find what a file links to. spaCy's own page has links from the root."""
     beside = normpath(str(PurePosixPath(origin).parent / path))
     return next((t for t in (beside, path) if (ROOT / t).exists()), None)
 
@@ -86,7 +86,7 @@ def describe_commands() -> str:
 
 
 def list_registered() -> str:
-    """List what configs can name, with its documentation."""
+    """List the functions that configs can name, with their documentation."""
     with (ROOT / "pyproject.toml").open("rb") as file:
         entry_points = tomllib.load(file)["project"]["entry-points"]
     text = "# Registered functions\n\nThe names that a config can use.\n"
@@ -94,4 +94,5 @@ def list_registered() -> str:
         text += f"\n## {title}\n"
         for name, place in entry_points[group].items():
             text += f"\n### {name}\n\n::: {place.replace(':', '.')}\n"
+            text += "    options: {heading_level: 4}\n"
     return text
