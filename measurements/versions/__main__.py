@@ -9,7 +9,6 @@ interpreter with its packages. Without --quick, the encoder of the source "base"
 downloaded for each unless it is in assets/encoders.
 """
 
-import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -45,6 +44,9 @@ def main(
     quick: Annotated[
         bool, typer.Option(help="The source small and the demo only")
     ] = False,
+    source: Annotated[
+        list[str] | None, typer.Option(help="A shipped source, if not all are used")
+    ] = None,
     encoders: Annotated[
         Path, typer.Option(help="Folder with the sources' encoders")
     ] = Path("assets/encoders"),
@@ -56,7 +58,7 @@ def main(
     if unknown:
         choice = f"Choose: {', '.join(PARTS)}"
         msg.fail(f"Can't compare {', '.join(unknown)}", choice, exits=1)
-    sources = ["small"] if quick else [*ENCODERS]
+    sources = source or (["small"] if quick else [*ENCODERS])
     folders = {name: (encoders / ENCODERS[name]).resolve() for name in sources}
     tables: dict[str, list[Table]] = {}
     with TemporaryDirectory() as folder:
@@ -80,8 +82,7 @@ def main(
         }
         srsly.write_json(output, found)
     if not all(is_equal(table) for table in tables.get("equality", [])):
-        msg.fail("The versions differ")
-        sys.exit(1)
+        msg.fail("The versions differ", exits=1)
 
 
 if __name__ == "__main__":
