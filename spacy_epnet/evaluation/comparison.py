@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from itertools import product
 from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple, TypeAlias
@@ -14,10 +13,9 @@ from ..corpora.files import read_text
 from ..errors import EvaluationError, SettingError
 from .results import get_spread, refuse_others, show_f1
 
-# With more differences than this, not all ways to choose their signs are tried.
-MAX_EXACT = 14
-# How many are tried then.
-N_DRAWS = 20_000
+# How many choices of signs are tried. Up to 14 differences have fewer, which are all
+# tried.
+N_RESAMPLES = 20_000
 
 
 class Case(NamedTuple):
@@ -210,19 +208,22 @@ def read_hashes(data: dict[str, Any]) -> dict[str, tuple[str, str]]:
 
 
 def get_p_value(differences: list[float]) -> float:
-    """How probable it is that chance alone makes a mean difference as large: each
-    difference may have either sign then.
+    """Return the probability that chance alone makes a mean difference as large, if
+    each difference may have either sign.
 
     differences (List[float]): Differences of pairs.
-    RETURNS (float): The share of all ways to choose the signs, or of many of them, in
-        which the mean is as far from 0.
+    RETURNS (float): The share of all choices of signs, or of many of them, in which
+        the mean is as far from 0.
     """
-    values = numpy.asarray(differences, dtype="float64")
-    if len(values) <= MAX_EXACT:
-        signs = numpy.asarray(list(product((1, -1), repeat=len(values))))
-    else:
-        rng = numpy.random.default_rng(0)
-        signs = rng.choice((1, -1), size=(N_DRAWS, len(values)))
-        signs[0] = 1  # as it was measured
-    sums = numpy.abs(signs @ values)
-    return float((sums >= abs(values.sum()) - 1e-9).mean())
+    from scipy.stats import permutation_test  # takes a while
+
+    if len(differences) < 2:
+        return 1.0
+    result = permutation_test(
+        [differences],
+        numpy.mean,
+        permutation_type="samples",
+        n_resamples=N_RESAMPLES,
+        rng=0,
+    )
+    return float(result.pvalue)

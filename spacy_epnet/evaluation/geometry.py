@@ -10,17 +10,13 @@ from spacy.tokens import Doc
 from spacy.util import minibatch
 
 from ..adapting.support import make_bare_example
-from ..errors import MissingExtraError, PipelineError
+from ..errors import MissingExtraError, PipelineError, TooFewError
 from ..recognizer.distances import get_square_distances
 from ..recognizer.gold import read_gold
 from ..recognizer.pipeline import encode_docs, find_recognizer
 
 NONE = "None"
 BATCH_SIZE = 64
-
-
-class TooFewError(ValueError):
-    """Too little to show."""
 
 
 class HeatMap(NamedTuple):

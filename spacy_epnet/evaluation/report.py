@@ -13,9 +13,10 @@ from spacy.training import Example
 from spacy.util import dict_to_dot
 
 from ..corpora.corpus import Corpus
+from ..errors import TooFewError
 from ..recognizer.pipeline import find_recognizer
 from .benchmark import show_shots
-from .geometry import TooFewError, make_heat_map, make_span_map
+from .geometry import make_heat_map, make_span_map
 from .mistakes import (
     KINDS,
     Analysis,
