@@ -8,6 +8,7 @@ import spacy
 import srsly
 from typer.testing import CliRunner
 
+import spacy_epnet
 from spacy_epnet import adapt
 from spacy_epnet.cli import epnet_cli
 from spacy_epnet.corpora.conversion import convert
@@ -107,6 +108,16 @@ def test_the_demos_sentences_are_recognized(shipped, corpus):
         adapted = adapt(nlp, [dev.docs[i] for i in chosen]).nlp
         scores.append(adapted.evaluate(shown)["ents_f"])
     assert fmean(scores) > 0.7
+
+
+def test_the_example_for_spacys_universe_prints_what_it_says(
+    shipped, monkeypatch, capsys
+):
+    entry = srsly.read_json(ROOT / "universe.json")
+    loaded = spacy.load(shipped)
+    monkeypatch.setattr(spacy_epnet, "load_source", lambda name: loaded, raising=False)
+    exec("\n".join(entry["code_example"]), {})
+    assert f"# {capsys.readouterr().out.strip()}" == entry["code_example"][-1]
 
 
 def test_adapting_takes_seconds_and_repeats_to_the_last_digit(shipped, support):
