@@ -1,20 +1,37 @@
 """What the documentation says is what the code has and what was measured."""
 
 import re
+import tomllib
+from importlib import import_module
 
 import pytest
 import srsly
+import typer
+from spacy.cli._util import app
+from spacy.util import load_config
+from weasel.util import load_project_config
 
 import spacy_epnet
+from spacy_epnet.cli import epnet_cli
 from spacy_epnet.epnet.component import EPNetRecognizer
 from spacy_epnet.recognizer.settings import read_profiles
 
 from .conftest import ROOT
+from .util.pages import read_blocks
 
+assert epnet_cli
 README = (ROOT / "README.md").read_text(encoding="utf8")
-RESEARCH = ROOT / "docs" / "research"
 ADAPTING = (ROOT / "docs" / "adapting.md").read_text(encoding="utf8")
 PROFILES = read_profiles(EPNetRecognizer.profiles)
+PROJECT = load_project_config(ROOT, interpolate=False)
+PAGES = {
+    str(path.relative_to(ROOT)): path.read_text(encoding="utf8")
+    for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+}
+SPACY = typer.main.get_command(app)
+EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf8"))["project"][
+    "optional-dependencies"
+]
 
 
 def show(value):
@@ -23,10 +40,107 @@ def show(value):
     return {5e-5: "0.00005"}.get(value, srsly.json_dumps(value))
 
 
+def list_commands():
+    for page, text in PAGES.items():
+        for block in read_blocks(text):
+            for words in block.commands:
+                yield pytest.param(words, id=f"{page}: {' '.join(words)[:80]}")
+
+
+def find_command(words):
+    """Find the command of ours or of spaCy's that some words call, and its arguments."""
+    if words[1:2] == ["-m"]:
+        words = words[2:]
+    program, *words = words
+    if program.startswith("measurements"):
+        command = get_command(program)
+    elif program == "spacy":
+        command = SPACY
+    else:
+        return None, []
+    while hasattr(command, "commands"):
+        name, *words = words
+        command = command.commands[name]
+    return command, words
+
+
+def get_command(module_name):
+    """Get the command of a script."""
+    place = ROOT / module_name.replace(".", "/")
+    module = import_module(f"{module_name}.__main__" if place.is_dir() else module_name)
+    if hasattr(module, "app"):
+        return typer.main.get_command(module.app)
+    made = typer.Typer()
+    made.command()(module.main)
+    return typer.main.get_command(made)
+
+
+def parse(command, words):
+    """Parse a command line, without looking for its files.
+
+    RETURNS (Tuple[dict, list]): The values, and the options that are settings.
+    """
+    context = command.make_context(None, [], resilient_parsing=True)
+    values, rest, _ = command.make_parser(context).parse_args(list(words))
+    for param in command.params:
+        value = values.get(param.name)
+        assert value or not param.required, f"{param.name} is missing"
+        if value is not None and param.type.name in ("choice", "integer", "float"):
+            param.type_cast_value(context, value)
+    many = (value for value in values.values() if isinstance(value, tuple))
+    given = [*rest, *(word for words in many for word in words)]
+    return values, [str(word) for word in given if str(word).startswith("--")]
+
+
+def check_setting(option, config):
+    """Check that a setting of an adaptation, or of a config, is there."""
+    *path, last = option.removeprefix("--").partition("=")[0].split(".")
+    assert path, f"there is no option {option}"
+    section = PROFILES["default"]
+    if path[0] == "adapt":
+        path = path[1:]
+    else:
+        section = load_config(ROOT / config, interpolate=False)
+    for name in path:
+        section = section[name]
+    assert last in section or last.startswith("@"), f"there is no setting {option}"
+
+
+@pytest.mark.parametrize("words", [*list_commands()])
+def test_commands_are_there_with_their_options(words):
+    command, arguments = find_command(words)
+    if words[:2] in (["pip", "install"], [".venv/bin/pip", "install"]):
+        for name in re.findall(r"spacy-epnet\[(\w+)\]", " ".join(words)):
+            assert name in EXTRAS
+        return
+    if command is None:
+        assert words[0] in ("python3", ".venv/bin/python") or words[2] == "pytest"
+        return
+    values, settings = parse(command, arguments)
+    configs = [word for word in words if word.endswith(".cfg")]
+    for option in settings:
+        check_setting(option, *configs[:1] or [None])
+    if command.name == "run":
+        names = {each["name"] for each in PROJECT["commands"]}
+        assert values["subcommand"] in names | set(PROJECT["workflows"])
+
+
+def test_commands_that_are_mentioned_are_there():
+    commands = SPACY.commands["epnet"].commands
+    for page, text in PAGES.items():
+        for name in re.findall(r"\bspacy epnet ([a-z][-a-z]*)", text):
+            assert name in commands, f"{page}: {name}"
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_python_is_valid(page):
+    for block in read_blocks(PAGES[page]):
+        if block.language == "python":
+            compile(block.code, page, "exec")
+
+
 def test_what_is_named_in_python_is_there():
-    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
-    texts = "\n".join(path.read_text(encoding="utf8") for path in pages)
-    names = {*re.findall(r"\bspacy_epnet\.(\w+)\(", texts)}
+    names = {*re.findall(r"\bspacy_epnet\.(\w+)\(", "\n".join(PAGES.values()))}
     assert {"adapt", "explain", "load_source"} <= names
     for name in names:
         assert callable(getattr(spacy_epnet, name))
@@ -43,23 +157,25 @@ def test_the_front_page_stays_short():
     assert len(README.splitlines()) < 150
 
 
-@pytest.mark.parametrize(
-    "page",
-    ["README.md", *(str(p.relative_to(ROOT)) for p in (ROOT / "docs").rglob("*.md"))],
-)
-def test_links_and_module_names_are_right(page):
-    path = ROOT / page
-    text = path.read_text(encoding="utf8")
-    for link in re.findall(r"\]\(([^)#:]+)\)", text):
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_somewhere(page):
+    for link in re.findall(r"\]\(([^):]+)\)", PAGES[page]):
+        path, _, anchor = link.partition("#")
+        target = (ROOT / page).parent / path if path else ROOT / page
         # spaCy writes this link for a page beside it.
-        assert (path.parent / link).exists() or link == "project.yml", link
-    for module in re.findall(r"python -m (measurements[.\w]*)", text):
-        place = ROOT / module.replace(".", "/")
-        assert place.is_dir() or place.with_suffix(".py").is_file(), module
+        assert target.exists() or link == "project.yml", link
+        if anchor:
+            assert anchor in list_anchors(target.read_text(encoding="utf8")), link
+
+
+def list_anchors(text):
+    """List the anchors that headings have on a site."""
+    titles = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return [re.sub(r"[^\w-]", "", t.lower().replace(" ", "-")) for t in titles]
 
 
 def test_the_files_of_the_architecture_are_there():
-    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf8")
+    text = PAGES["docs/architecture.md"]
     places = set(re.findall(r"[a-z_]+/(?:[a-z_]+/)*[a-z_]+\.py", text))
     assert len(places) > 5
     for place in places:
