@@ -48,7 +48,7 @@ def list_commands():
 
 
 def find_command(words):
-    """Find the command of ours or of spaCy's that some words call, and its arguments."""
+    """Find the command that some words call, ours or spaCy's, and its arguments."""
     if words[1:2] == ["-m"]:
         words = words[2:]
     program, *words = words
@@ -76,7 +76,7 @@ def get_command(module_name):
 
 
 def parse(command, words):
-    """Parse a command line, without looking for its files.
+    """Parse a command line. Raises an error for an option that isn't there.
 
     RETURNS (Tuple[dict, list]): The values, and the options that are settings.
     """
@@ -85,8 +85,6 @@ def parse(command, words):
     for param in command.params:
         value = values.get(param.name)
         assert value or not param.required, f"{param.name} is missing"
-        if value is not None and param.type.name in ("choice", "integer", "float"):
-            param.type_cast_value(context, value)
     many = (value for value in values.values() if isinstance(value, tuple))
     given = [*rest, *(word for words in many for word in words)]
     return values, [str(word) for word in given if str(word).startswith("--")]
