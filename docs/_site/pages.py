@@ -80,9 +80,14 @@ def describe_commands() -> str:
 
     from spacy_epnet.cli import epnet_cli
 
-    command = get_command(epnet_cli)
-    context = typer.Context(command)
-    return get_docs_for_click(obj=command, ctx=context, name="spacy epnet")
+    group = get_command(epnet_cli)
+    context = typer.Context(group)
+    text = "# Commands\n\n"
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        title = f"spacy epnet {name}"
+        text += get_docs_for_click(obj=command, ctx=context, indent=1, name=title)
+    return text
 
 
 def list_registered() -> str:
@@ -94,5 +99,5 @@ def list_registered() -> str:
         text += f"\n## {title}\n"
         for name, place in entry_points[group].items():
             text += f"\n### {name}\n\n::: {place.replace(':', '.')}\n"
-            text += "    options: {heading_level: 4}\n"
+            text += "    options: {heading_level: 4, show_root_toc_entry: false}\n"
     return text
