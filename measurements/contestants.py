@@ -11,8 +11,8 @@ from spacy.training import Example
 from spacy.util import fix_random_seed, load_config, load_model_from_config, minibatch
 from spacy.vocab import Vocab
 
+from spacy_epnet.corpora.documents import Reading, Sentence
 from spacy_epnet.corpora.readers import read_columns
-from spacy_epnet.corpora.reading import Reading, Sentence
 
 CONFIG = Path(__file__).parent.parent / "configs" / "source.cfg"
 SPANS_KEY = "sc"

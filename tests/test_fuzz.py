@@ -87,7 +87,7 @@ def make_docs():
         doc = Doc(Vocab(), words=words, sent_starts=[True, *[False] * (len(words) - 1)])
         doc.set_ents([Span(doc, 0, 1, "PER")])
         doc.spans["x"] = [doc[:1]]
-        doc.user_data["epnet_source"] = {"part": "query", "episode": 1}
+        doc.user_data["epnet_origin"] = {"part": "query", "episode": 1}
         docs.append(doc)
     return docs
 

@@ -56,7 +56,7 @@ def support(corpus, tmp_path_factory):
     folder = tmp_path_factory.mktemp("support")
     dev = Corpus(corpus / "spaceflight-dev.spacy")
     chosen = sample_greedily(dev.mentions, 5, 0)
-    dev.write_support(chosen, folder / "set.spacy", dev.describe(chosen))
+    dev.write_support(folder / "set.spacy", chosen)
     return folder / "set.spacy"
 
 

@@ -13,10 +13,10 @@ from spacy.vocab import Vocab
 from spacy_epnet.corpora import files
 from spacy_epnet.corpora.conversion import convert
 from spacy_epnet.corpora.corpus import Corpus
+from spacy_epnet.corpora.documents import Reading
 from spacy_epnet.corpora.label_mapping import read_groups
 from spacy_epnet.corpora.mixing import make_mixed_labels
 from spacy_epnet.corpora.readers import read_docbin
-from spacy_epnet.corpora.reading import Reading
 from spacy_epnet.errors import CorpusError
 
 

@@ -20,8 +20,8 @@ import typer
 from spacy.tokens import DocBin
 from wasabi import msg
 
-from spacy_epnet.corpora.conversion import ATTRS
 from spacy_epnet.corpora.corpus import Corpus
+from spacy_epnet.corpora.docbins import ATTRS
 from spacy_epnet.evaluation.benchmark import Run, Target, make_targets
 from spacy_epnet.evaluation.comparison import read_comparison
 from spacy_epnet.writing import write_whole

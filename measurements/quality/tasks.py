@@ -17,8 +17,8 @@ from typing import Annotated
 import typer
 from spacy.tokens import Doc, DocBin
 
-from spacy_epnet.corpora.conversion import ATTRS
 from spacy_epnet.corpora.corpus import Corpus
+from spacy_epnet.corpora.docbins import ATTRS
 
 SIZES = (8, 3, 1)  # how many types a task has
 DOCS = {"dev": 1500, "test": 300}  # the most docs

@@ -13,7 +13,7 @@ from spacy.util import minibatch
 from thinc.api import Adam, warmup_linear
 
 from spacy_epnet import adapt
-from spacy_epnet.corpora.reading import Sentence
+from spacy_epnet.corpora.documents import Sentence
 from spacy_epnet.corpora.sampling import sample_greedily
 
 from ..contestants import make_examples, make_pipeline

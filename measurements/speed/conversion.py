@@ -18,8 +18,8 @@ from spacy.cli.convert import convert as spacy_convert
 from wasabi import msg
 
 from spacy_epnet.corpora.conversion import convert
+from spacy_epnet.corpora.documents import Reading
 from spacy_epnet.corpora.readers import read_columns
-from spacy_epnet.corpora.reading import Reading
 from spacy_epnet.corpora.tags import write_tags
 
 from .measuring import get_seconds, read_own_peak, run_apart

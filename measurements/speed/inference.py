@@ -9,7 +9,7 @@ from spacy.language import Language
 from spacy.tokens import Doc
 
 from spacy_epnet import adapt
-from spacy_epnet.corpora.reading import Sentence
+from spacy_epnet.corpora.documents import Sentence
 from spacy_epnet.corpora.sampling import sample_greedily
 from spacy_epnet.encoder.shim import Inference
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from wasabi import msg
 
-from spacy_epnet.corpora.reading import Sentence
+from spacy_epnet.corpora.documents import Sentence
 
 from ..contestants import read_sentences
 

@@ -291,9 +291,7 @@ def read_docs(path: Path, progress: Progress) -> Contents:
 
     from ..corpora import docbins
 
-    with open_binary(path, progress) as file:
-        data = file.read()
-    for number, doc in enumerate(docbins.read_docs(data, path, Vocab()), 1):
+    for number, doc in enumerate(docbins.read_docs(path, Vocab(), progress), 1):
         content = {
             "text": doc.text,
             "words": [token.text for token in doc],

@@ -5,12 +5,12 @@ import srsly
 import typer
 from wasabi import msg
 
-from ..corpora.conversion import SHARD_SIZE, convert
+from ..corpora.conversion import Statistics, convert
+from ..corpora.docbins import SHARD_SIZE
 from ..corpora.docs import UNALIGNED
-from ..corpora.formats import FORMATS
-from ..corpora.label_mapping import LabelMapping, read_groups, resolve_types
-from ..corpora.statistics import Statistics
-from ..errors import CorpusError, EPNetError, InvalidSettingError, SettingError
+from ..corpora.label_mapping import make_label_mapping
+from ..corpora.readers import FORMATS
+from ..errors import CorpusError, EPNetError, InvalidSettingError
 from ..writing import check_places, write_whole
 from ._app import epnet_cli
 from ._errors import report_errors
@@ -46,7 +46,7 @@ def convert_cli(
         ),
     ] = None,
     comment: Annotated[
-        str | None, typer.Option(help="What rows begin with that are no tokens")
+        str | None, typer.Option(help="Prefix of rows to ignore")
     ] = None,
     repair_tags: Annotated[
         bool,
@@ -64,12 +64,12 @@ def convert_cli(
     types: Annotated[
         str | None,
         typer.Option(
-            help="Types to keep, with commas, or @GROUP. The others become None"
+            help="Types to keep, separated by commas, or @GROUP. The others become None"
         ),
     ] = None,
     drop_types: Annotated[
         str | None,
-        typer.Option(help="Types that become None, with commas, or @GROUP"),
+        typer.Option(help="Types that become None, separated by commas, or @GROUP"),
     ] = None,
     rename: Annotated[
         list[str] | None,
@@ -79,7 +79,7 @@ def convert_cli(
         str | None,
         typer.Option(
             help="Cut the names of types at this text, which makes narrow types broad: "
-            "person-actor becomes person at -"
+            "at -, person-actor becomes person"
         ),
     ] = None,
     groups: Annotated[
@@ -92,20 +92,18 @@ def convert_cli(
         str, typer.Option(help="Language, to tokenize running text")
     ] = "en",
     max_width: Annotated[
-        int, typer.Option(help="Count entities that are longer than this many tokens")
+        int, typer.Option(help="Count entities with more tokens than this")
     ] = 10,
     on_error: Annotated[
         Literal["stop", "skip"],
-        typer.Option(
-            help="Whether to stop at broken data, or to leave it out and go on"
-        ),
+        typer.Option(help="Whether to stop at data that can't be read, or to skip it"),
     ] = "stop",
     hold_out: Annotated[
-        Path | None, typer.Option(help="Second corpus, for docs that are held out")
+        Path | None, typer.Option(help="Second corpus, for held-out docs")
     ] = None,
     hold_out_share: Annotated[
         float,
-        typer.Option(help="Share of the docs that is held out", min=0.01, max=0.5),
+        typer.Option(help="Share of docs to hold out", min=0.01, max=0.5),
     ] = 0.1,
     report: Annotated[
         Path | None, typer.Option(help="JSON file for the summary")
@@ -127,12 +125,10 @@ def convert_cli(
 
     Example: spacy epnet convert ontonotes/ train.spacy --groups groups.yml --types @A
     """
-    if format is not None and format not in FORMATS:
-        msg.fail(
-            f"Unknown format '{format}'", f"Available: {', '.join(FORMATS)}", exits=1
-        )
     errors: list[CorpusError] = []
     with report_errors("Nothing was converted"):
+        if format is not None and format not in FORMATS:
+            raise InvalidSettingError("format", format, f"one of {', '.join(FORMATS)}")
         check_files([report], [*inputs, groups])
         check_places([output, hold_out, report], [groups])
         mapping = make_label_mapping(types, drop_types, rename or [], cut_types, groups)
@@ -163,9 +159,9 @@ def convert_cli(
     show_statistics(result)
     show_errors(errors)
     if mapping.unseen:
-        msg.warn("Types that were named but never met", ", ".join(mapping.unseen))
-    places = str(output) if hold_out is None else f"{output} and {hold_out}"
-    msg.good(f"Wrote {result.docs} docs", places)
+        msg.warn("Types that were named but didn't occur", ", ".join(mapping.unseen))
+    written = str(output) if hold_out is None else f"{output} and {hold_out}"
+    msg.good(f"Wrote {result.docs} docs", written)
     if report is not None:
         with (
             report_errors("The report couldn't be written"),
@@ -175,38 +171,15 @@ def convert_cli(
 
 
 def show_errors(errors: list[CorpusError]) -> None:
-    """Print what was left out, up to a number."""
+    """Print the first errors that were skipped."""
     for error in errors[:SHOWN_ERRORS]:
         msg.warn("Left out", str(error))
     if len(errors) > SHOWN_ERRORS:
         msg.warn(f"And {len(errors) - SHOWN_ERRORS} more were left out")
 
 
-def make_label_mapping(
-    types: str | None,
-    drop_types: str | None,
-    rename: list[str],
-    cut_types: str | None,
-    groups: Path | None,
-) -> LabelMapping:
-    """Read what is to happen to the types from the options."""
-    by_group = {} if groups is None else read_groups(groups)
-    kept = None if types is None else resolve_types(types.split(","), by_group)
-    dropped = resolve_types(drop_types.split(","), by_group) if drop_types else []
-    names = {}
-    for value in rename:
-        old, equals, new = value.partition("=")
-        if not (old and equals and new):
-            raise SettingError(
-                f"Can't rename '{value}'. Write OLD=NEW, for example --rename "
-                "PER=PERSON."
-            )
-        names[old] = new
-    return LabelMapping(kept, dropped, names, cut_types)
-
-
 def read_columns_option(value: str) -> tuple[int, int]:
-    """Read the two numbers of the columns."""
+    """Read the numbers of the columns of the word and the tag."""
     try:
         word, tag = (int(part) for part in value.split(","))
     except ValueError:
@@ -217,7 +190,7 @@ def read_columns_option(value: str) -> tuple[int, int]:
 
 
 def show_statistics(found: Statistics) -> None:
-    """Print what was found."""
+    """Print the statistics of a conversion."""
     facts = found.to_dict()
     share = f"{facts['too_long']} ({facts['too_long_percent']:.2f} %)"
     rows = [

@@ -2,13 +2,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from tqdm import tqdm
 from wasabi import msg
 
-from ..corpora.conversion import SHARD_SIZE, open_shards
-from ..corpora.corpus import Corpus
-from ..corpora.files import is_sharded
-from ..corpora.partial_annotation import mark_missing
+from ..corpora.docbins import is_sharded
+from ..corpora.partial_annotation import write_marked
 from ..errors import InvalidSettingError
 from ..recognizer.pipeline import find_recognizer
 from ..sources.catalog import load_pipeline, locate_pipeline
@@ -41,7 +38,6 @@ def mark_missing_cli(
 
     Example: spacy epnet mark-missing small partial.spacy train.spacy --types-of fewnerd
     """
-    n_spans = n_docs = 0
     with report_errors("Nothing was written"):
         check_places([output], [locate_pipeline(model), corpus])
         check_replaceable(output, is_sharded)
@@ -50,14 +46,7 @@ def mark_missing_cli(
         if types_of is not None and types_of not in pipe.corpora:
             expected = " or ".join(pipe.corpora) or "none, as it was trained on one"
             raise InvalidSettingError("types-of", types_of, expected)
-        docs = Corpus(corpus, nlp.vocab).docs
-        with (
-            open_shards(output, SHARD_SIZE) as writer,
-            tqdm(total=len(docs), desc="Predicting", disable=None) as bar,
-        ):
-            for doc, missing in mark_missing(nlp, docs, types_of=types_of):
-                writer.add(doc)
-                bar.update()
-                n_docs += 1
-                n_spans += len(missing)
-    msg.good(f"Wrote {n_docs} docs, marked {n_spans} spans as missing", str(output))
+        found = write_marked(nlp, corpus, output, types_of=types_of)
+    msg.good(
+        f"Wrote {found.docs} docs, marked {found.spans} spans as missing", str(output)
+    )

@@ -11,8 +11,8 @@ from spacy.training import Example
 from wasabi import msg, table
 
 from ..adapting.support import make_bare_example
+from ..corpora.documents import raise_error
 from ..corpora.files import read_lines
-from ..corpora.reading import raise_error
 from ..evaluation.pages import make_page, mark_text
 from ..recognizer.annotation import get_scores
 from ..recognizer.gold import read_gold

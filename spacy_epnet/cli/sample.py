@@ -4,8 +4,8 @@ from typing import Annotated
 import typer
 from wasabi import msg
 
-from ..corpora.corpus import Corpus, check_support_places
-from ..corpora.sampling import sample_greedily
+from ..corpora.corpus import Manifest
+from ..corpora.sampling import write_given_support, write_support_sets
 from ._app import epnet_cli
 from ._errors import report_errors
 
@@ -19,53 +19,39 @@ def sample_cli(
     shots: Annotated[
         int, typer.Option("--shots", "-k", help="Mentions wanted of each type", min=1)
     ] = 5,
-    seed: Annotated[int, typer.Option(help="Decides what is drawn", min=0)] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the random numbers", min=0)] = 0,
     count: Annotated[
         int,
         typer.Option(
-            help="Write as many sets, from as many seeds, as NAME-SEED",
+            help="Number of sets, each with a seed of its own, named NAME-SEED",
             min=1,
         ),
     ] = 1,
     indices: Annotated[
         Path | None,
         typer.Option(
-            help="Take these sentences: a manifest, a JSON list, or one index a line"
+            help="Write these sentences: a manifest, a JSON list, or one index a line"
         ),
     ] = None,
 ) -> None:
     """
-    Sample support sets from a corpus by greedy sampling: types that are in few
-    sentences first, sentences without replacement, until each type has K mentions.
-    A manifest beside each set says what is in it and how to repeat it.
+    Sample support sets from a corpus by greedy sampling: types of few sentences first,
+    sentences without replacement, until each type has K mentions. The manifest beside
+    each set reproduces it.
 
     Example: spacy epnet sample dev.spacy support.spacy --shots 5 --count 5
     """
-    seeds = range(seed, seed + count)
-    if indices is not None or count == 1:
-        outputs = [output]
-    else:
-        outputs = [output.with_stem(f"{output.stem}-{number}") for number in seeds]
     with report_errors("Sampling failed"):
-        check_support_places(outputs, [corpus, indices])
-        source = Corpus(corpus)
-        if not source.totals:
-            msg.fail("There are no entities to sample", str(corpus), exits=1)
         if indices is not None:
-            chosen = source.read_indices(indices)
-            manifest = source.describe(chosen, given_by=indices.name)
-            write(source, chosen, output, manifest)
+            report_set(output, write_given_support(corpus, output, indices))
             return
-        for number, path in zip(seeds, outputs, strict=True):
-            chosen = sample_greedily(source.mentions, shots, number)
-            manifest = source.describe(chosen, shots=shots, seed=number)
-            write(source, chosen, path, manifest)
-    for label, total in sorted(source.totals.items()):
-        if total < shots:
-            msg.warn(f"{label} has only {total} mentions, and all were taken")
+        found = write_support_sets(corpus, output, shots=shots, seed=seed, count=count)
+    for path, manifest in found.manifests.items():
+        report_set(path, manifest)
+    for label, total in found.rare.items():
+        msg.warn(f"{label} has only {total} mentions, and all were taken")
 
 
-def write(source: Corpus, chosen: list[int], output: Path, manifest: dict) -> None:
-    source.write_support(chosen, output, manifest)
+def report_set(path: Path, manifest: Manifest) -> None:
     counts = ", ".join(f"{label} {n}" for label, n in manifest["counts"].items())
-    msg.good(f"Wrote {len(chosen)} sentences: {counts}", str(output))
+    msg.good(f"Wrote {manifest['sentences']} sentences: {counts}", str(path))

@@ -1,26 +1,83 @@
-"""From published files to spaCy's binary format."""
+"""Convert published files to spaCy's binary format."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from spacy.tokens import Doc, DocBin
+from spacy.tokens import Doc
 from spacy.vocab import Vocab
 from tqdm import tqdm
 
 from ..errors import CorpusError
-from ..writing import check_places, check_replaceable, write_whole
-from .docbins import read_docs
-from .docs import get_sentences, make_doc, make_tokenizer
-from .files import is_sharded, list_files, open_binary
-from .formats import FORMATS, GOLD_CONLL, detect_format
+from ..writing import check_places, check_replaceable
+from .docbins import SHARD_SIZE, is_sharded, open_shards, read_docs
+from .docs import OVERLAPPING, UNALIGNED, get_sentences, make_doc, make_tokenizer
+from .documents import Reading, Sentence
+from .files import list_files
 from .label_mapping import LabelMapping
-from .reading import Reading, Sentence
-from .statistics import Statistics
+from .readers import FORMATS, detect_format
+from .readers.conll2012 import GOLD_CONLL
 
-# What the docs of a corpus can have. Fewer columns are written faster.
-ATTRS = ["ENT_IOB", "ENT_TYPE", "SENT_START"]
-SHARD_SIZE = 20_000
+
+@dataclass
+class Statistics:
+    """Counts of what was converted.
+
+    max_width (int): The most tokens of an entity that isn't counted as too long.
+    """
+
+    max_width: int
+    files: int = 0
+    docs: int = 0
+    sentences: int = 0
+    tokens: int = 0
+    entities: Counter[str] = field(default_factory=Counter)
+    too_long: int = 0
+    duplicates: int = 0
+    skipped: int = 0
+    dropped: Counter[str] = field(default_factory=Counter)
+    notes: Counter[str] = field(default_factory=Counter)
+    hints: list[str] = field(default_factory=list)
+    _seen: set[int] = field(default_factory=set, repr=False)
+
+    def add(self, sentences: Iterable[Sentence]) -> None:
+        """Count a doc."""
+        self.docs += 1
+        words: list[str] = []
+        for sentence in sentences:
+            self.sentences += 1
+            words += sentence.words
+            for start, end, label in sentence.entities:
+                self.entities[label] += 1
+                self.too_long += end - start > self.max_width
+        self.tokens += len(words)
+        key = hash(tuple(words))
+        self.duplicates += key in self._seen
+        self._seen.add(key)
+
+    def to_dict(self) -> dict[str, Any]:
+        """RETURNS (Dict[str, Any]): The counts, for JSON."""
+        total = sum(self.entities.values())
+        return {
+            "files": self.files,
+            "docs": self.docs,
+            "sentences": self.sentences,
+            "tokens": self.tokens,
+            "entities": total,
+            "entities_per_type": dict(self.entities.most_common()),
+            "max_width": self.max_width,
+            "too_long": self.too_long,
+            "too_long_percent": round(100 * self.too_long / total, 3) if total else 0.0,
+            "unaligned": self.notes[UNALIGNED],
+            "overlapping": self.notes[OVERLAPPING],
+            "duplicate_docs": self.duplicates,
+            "dropped_per_type": dict(self.dropped.most_common()),
+            "errors_skipped": self.skipped,
+            "notes": {note: count for note, count in self.notes.items() if count},
+        }
 
 
 def convert(
@@ -42,27 +99,27 @@ def convert(
     shard_size: int = SHARD_SIZE,
     show_progress: bool = False,
 ) -> Statistics:
-    """Convert files to one corpus, which appears when it is complete.
+    """Convert files to one corpus. It is written when all files were read.
 
-    inputs (Iterable[Path]): Files, and folders of files.
+    inputs (Iterable[Path]): Files and folders.
     output (Path): The corpus. If it has more docs than fit into a shard, it is a
         folder of shards, which spaCy reads like a file.
-    format (Optional[str]): A key of `FORMATS`. Found out for each file by default.
-    columns (Tuple[int, int]): Where the word and the tag are in a row.
-    separator (Optional[str]): What stands between columns. Found out by default.
-    comment (Optional[str]): What rows that are no tokens begin with.
+    format (Optional[str]): A key of `FORMATS`. Detected for each file by default.
+    columns (Tuple[int, int]): The columns of the word and the tag.
+    separator (Optional[str]): The separator of columns. Detected by default.
+    comment (Optional[str]): The prefix of rows to ignore.
     repair_tags (bool): Whether an I- that continues nothing begins an entity.
-    mapping (Optional[LabelMapping]): Which types are kept, and under which names.
-    keep_docs (bool): Whether to make one doc of a document, and not of a sentence.
-    lang (str): The language, for the tokenization of running text.
-    max_width (int): Entities longer than this are counted in the statistics.
-    on_error (Optional[Callable[[CorpusError], None]]): Told of what is wrong with the
-        data. It is left out then. By default the error is raised.
+    mapping (Optional[LabelMapping]): The types to keep, and their new names.
+    keep_docs (bool): Whether to make a doc of each document, not of each sentence.
+    lang (str): The language, to tokenize running text.
+    max_width (int): Entities with more tokens are counted in the statistics.
+    on_error (Optional[Callable[[CorpusError], None]]): Called for data that can't be
+        read, which is left out. By default the error is raised.
     hold_out (Optional[Path]): A second corpus, for a share of the docs.
-    hold_out_share (float): The share, taken evenly from the whole corpus.
-    shard_size (int): How many docs are held in memory.
+    hold_out_share (float): The share, evenly distributed over the first corpus.
+    shard_size (int): Docs in a file, which is as many as are held in memory.
     show_progress (bool): Whether to show a progress bar.
-    RETURNS (Statistics): What was found.
+    RETURNS (Statistics): The counts of what was converted.
     """
     mapping = mapping or LabelMapping()
     statistics = Statistics(max_width)
@@ -70,9 +127,7 @@ def convert(
     files = _list_inputs(inputs, format, outputs)
     for path in outputs:
         if path.suffix != ".spacy":
-            raise CorpusError(
-                f"Can't write {path}: the name of a corpus ends in .spacy."
-            )
+            raise CorpusError(path, "the name of a corpus ends in .spacy")
         check_replaceable(path, is_sharded)
     check_places(outputs, files)
 
@@ -117,7 +172,7 @@ def convert(
             is_held_out = hold_out is not None and held_out + 1 <= i * hold_out_share
             held_out += is_held_out
             writers[-1 if is_held_out else 0].add(doc)
-        # Everything is on the disk before the first corpus is moved to its place.
+        # Both are on the disk before one replaces an earlier corpus.
         for path, writer in zip(outputs, writers, strict=True):
             if not writer.finish():
                 raise CorpusError(path, "there are no sentences to write to it")
@@ -130,14 +185,12 @@ def read_corpus(path: Path, vocab: Vocab, *, lang: str = "en") -> Iterator[Doc]:
 
     path (Path): A file, or a folder of files.
     vocab (Vocab): The vocabulary of the docs.
-    lang (str): The language, for the tokenization of running text.
-    YIELDS (Doc): The docs that spaCy has written, as they are, or a doc for each
-        sentence.
+    lang (str): The language, to tokenize running text.
+    YIELDS (Doc): The docs of a `.spacy` file, or a doc of each sentence.
     """
     for file in _list_inputs([path], None, []):
         if file.stat().st_size and detect_format(file) == "spacy":
-            with open_binary(file) as source:
-                yield from read_docs(source.read(), file, vocab)
+            yield from read_docs(file, vocab)
         else:
             yield from _make_docs(
                 vocab,
@@ -154,11 +207,11 @@ def read_corpus(path: Path, vocab: Vocab, *, lang: str = "en") -> Iterator[Doc]:
 def _list_inputs(
     inputs: Iterable[Path], format: str | None, outputs: list[Path]
 ) -> list[Path]:
-    """Files to read. Of OntoNotes' folders only the gold annotation is meant, and
-    nothing that was written by an earlier conversion to the same place.
+    """List the files to read: only the gold annotation of OntoNotes' folders, and not
+    the output of an earlier conversion.
     """
     files: list[Path] = []
-    places = {path.resolve() for path in outputs}
+    written = {path.resolve() for path in outputs}
     for path in inputs:
         is_ontonotes = (
             path.is_dir()
@@ -170,7 +223,7 @@ def _list_inputs(
             found = [
                 f
                 for f in found
-                if places.isdisjoint([f.resolve(), *f.resolve().parents])
+                if written.isdisjoint([f.resolve(), *f.resolve().parents])
             ]
         files += found
     return files
@@ -193,7 +246,7 @@ def _make_docs(
         try:
             if not file.stat().st_size:
                 raise CorpusError(file, "the file is empty")
-            read = FORMATS[format or detect_format(file, reading.separator)]
+            read = FORMATS[format or detect_format(file, reading.separator)].read
             for document in read(file, reading):
                 try:
                     sentences = get_sentences(
@@ -214,53 +267,3 @@ def _make_docs(
 
 def _one_by_one(sentences: list[Sentence]) -> list[list[Sentence]]:
     return [[sentence] for sentence in sentences]
-
-
-class ShardWriter:
-    """Writes docs to files of a size.
-
-    folder (Path): Where the files are made.
-    shard_size (int): Docs in a file, which is as many as are held in memory.
-    """
-
-    def __init__(self, folder: Path, shard_size: int):
-        self.folder = folder
-        self.shard_size = shard_size
-        self.shards: list[Path] = []
-        self._docs = DocBin(attrs=ATTRS)
-
-    def add(self, doc: Doc) -> None:
-        """Write a doc."""
-        if doc.user_data and not self._docs.store_user_data:
-            # Storing it is slow, so it is done from the first doc that has any.
-            self.finish()
-            self._docs = DocBin(attrs=ATTRS, store_user_data=True)
-        self._docs.add(doc)
-        if len(self._docs) == self.shard_size:
-            self.finish()
-
-    def finish(self) -> list[Path]:
-        """Write what is left, and tell which files there are."""
-        if len(self._docs):
-            self.shards.append(self.folder / f"{len(self.shards):05}.spacy")
-            self._docs.to_disk(self.shards[-1])
-            self._docs = DocBin(attrs=ATTRS)
-        return self.shards
-
-
-@contextmanager
-def open_shards(output: Path, shard_size: int) -> Iterator[ShardWriter]:
-    """Write docs to a file, or to a folder of files if they don't fit into one.
-
-    output (Path): The file or folder. What was there is replaced when all went well,
-        and stays otherwise.
-    shard_size (int): Docs in a file.
-    YIELDS (ShardWriter): Writes the docs.
-    """
-    with write_whole(output, may_replace=is_sharded) as target:
-        folder = target.with_name("shards")
-        folder.mkdir()
-        writer = ShardWriter(folder, shard_size)
-        yield writer
-        shards = writer.finish()
-        (shards[0] if len(shards) == 1 else folder).rename(target)

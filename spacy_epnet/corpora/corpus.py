@@ -1,10 +1,10 @@
-"""A corpus, the support sets that are sampled from it, and their manifests."""
+"""Read a corpus, and write support sets with manifests that reproduce them."""
 
 import hashlib
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import srsly
 from spacy.tokens import Doc, DocBin
@@ -12,27 +12,28 @@ from spacy.vocab import Vocab
 
 from ..errors import CorpusError
 from ..writing import check_places, check_replaceable, write_together
-from .conversion import ATTRS
-from .docbins import read_docs
-from .files import get_hash, list_files, read_text
+from .docbins import ATTRS, list_docbins, read_docs
+from .files import get_hash, read_text
 from .tags import Entity
+
+Manifest: TypeAlias = dict[str, Any]
 
 
 def count_mentions(doc: Doc) -> Counter[str]:
-    """The entities of a doc by type."""
+    """Count the entities of a doc by type."""
     return Counter(ent.label_ for ent in doc.ents)
 
 
 def get_manifest_path(support: Path) -> Path:
-    """Where the manifest of a support set is."""
+    """RETURNS (Path): The manifest of a support set."""
     return support.with_suffix(".json")
 
 
 def check_support_places(outputs: list[Path], inputs: Iterable[Path | None]) -> None:
-    """Refuse places where support sets or their manifests would replace other things.
+    """Refuse to replace other files by support sets or their manifests.
 
     outputs (List[Path]): The support sets.
-    inputs (Iterable[Optional[Path]]): What is read.
+    inputs (Iterable[Optional[Path]]): The files and folders that are read.
     """
     manifests = [get_manifest_path(path) for path in outputs]
     check_places([*outputs, *manifests], inputs)
@@ -40,12 +41,12 @@ def check_support_places(outputs: list[Path], inputs: Iterable[Path | None]) -> 
         check_replaceable(path)
     for path in manifests:
         if path.exists() and not is_manifest(path):
-            what = "it is no manifest of a support set, whose place it has"
-            raise CorpusError(path, f"{what}. Choose another name for the set")
+            reason = "the manifest would replace it. Choose another name for the set"
+            raise CorpusError(path, reason)
 
 
 def is_manifest(path: Path) -> bool:
-    """Whether a file is what `Corpus.write_support` writes beside a set."""
+    """Check whether a file is the manifest of a support set."""
     try:
         found = srsly.read_json(path)
     except ValueError:
@@ -53,16 +54,16 @@ def is_manifest(path: Path) -> bool:
     return isinstance(found, dict) and {"corpus_sha256", "indices"} <= {*found}
 
 
-def is_index(value: Any) -> bool:
-    """Whether something in a list is the place of a sentence."""
+def is_index(value: object) -> bool:
+    """Check whether a value can be the index of a sentence."""
     is_short = len(str(value)) < 20
     return is_short and not isinstance(value, bool) and str(value).isdecimal()
 
 
-def _get_marks(doc: Doc) -> tuple[list[str], list[Entity]]:
-    """What a doc says: its words, and the entities in them."""
+def _get_annotation(doc: Doc) -> tuple[list[str], list[Entity]]:
+    """RETURNS (Tuple[List[str], List[Entity]]): The words of a doc and its entities."""
     words = [token.text for token in doc]
-    return words, [(ent.start, ent.end, ent.label_) for ent in doc.ents]
+    return words, [Entity(ent.start, ent.end, ent.label_) for ent in doc.ents]
 
 
 class Corpus:
@@ -74,24 +75,23 @@ class Corpus:
 
     def __init__(self, path: Path, vocab: Vocab | None = None):
         self.path = path
-        self.files = list_files([path], "*.spacy")
+        self.files = list_docbins(path)
         self.docs: list[Doc] = []
         vocab = vocab or Vocab()
         digest = hashlib.sha256()
         for file in self.files:
-            data = file.read_bytes()
-            digest.update(data)
-            self.docs += read_docs(data, file, vocab)
+            digest.update(file.read_bytes())
+            self.docs += read_docs(file, vocab)
         self.hash = digest.hexdigest()
         self.mentions = [count_mentions(doc) for doc in self.docs]
         self.totals: Counter[str] = sum(self.mentions, Counter())
 
-    def describe(self, indices: list[int], **settings: Any) -> dict[str, Any]:
-        """What makes a support set repeatable: where it is from and what is in it.
+    def describe(self, indices: list[int], **settings: str | int) -> Manifest:
+        """Make the manifest of a support set, which reproduces it.
 
         indices (List[int]): The sentences of the set.
         **settings: How they were chosen.
-        RETURNS (Dict[str, Any]): The manifest.
+        RETURNS (Manifest): The manifest.
         """
         counts: Counter[str] = sum((self.mentions[i] for i in indices), Counter())
         return {
@@ -104,25 +104,31 @@ class Corpus:
             "counts": dict(sorted(counts.items())),
         }
 
-    def write_support(self, indices: list[int], output: Path, manifest: dict) -> None:
-        """Write a support set, and its manifest beside it, which has its hash.
+    def write_support(
+        self, output: Path, indices: list[int], **settings: str | int
+    ) -> Manifest:
+        """Write a support set, and beside it its manifest, which has its hash.
 
-        indices (List[int]): The sentences of the set.
         output (Path): The `.spacy` file. The manifest has `.json` instead.
-        manifest (dict): The manifest.
+        indices (List[int]): The sentences of the set.
+        **settings: How they were chosen.
+        RETURNS (Manifest): The manifest.
         """
         docs = [self.docs[i] for i in indices]
         check_support_places([output], [self.path])
         support = DocBin(attrs=ATTRS, docs=docs, store_user_data=True)
+        manifest = self.describe(indices, **settings)
         with write_together([output, get_manifest_path(output)]) as (path, beside):
             support.to_disk(path)
-            srsly.write_json(beside, {**manifest, "support_sha256": get_hash(path)})
+            manifest["support_sha256"] = get_hash(path)
+            srsly.write_json(beside, manifest)
+        return manifest
 
     def read_indices(self, path: Path) -> list[int]:
-        """Read which sentences a support set has.
+        """Read the sentences of a support set.
 
         path (Path): A manifest, a JSON list, or a text with one index a line.
-        RETURNS (List[int]): The indices, all of which the corpus has.
+        RETURNS (List[int]): The indices of sentences of this corpus.
         """
         text = read_text(path)
         try:
@@ -133,7 +139,7 @@ class Corpus:
         values = content if manifest is None else manifest.get("indices")
         values = [values] if isinstance(values, int) else values
         if not isinstance(values, list) or not all(map(is_index, values)):
-            reason = "it has no list of indices, which are numbers from 0"
+            reason = "it has no list of indices, which are whole numbers from 0"
             raise CorpusError(path, reason)
         indices = [int(value) for value in values]
         wrong = [i for i in indices if i >= len(self.docs)]
@@ -141,12 +147,14 @@ class Corpus:
             self._check_manifest(manifest, [] if wrong else indices, path)
         if wrong or len(set(indices)) < len(indices):
             reason = f"indices must differ and lie between 0 and {len(self.docs) - 1}"
-            raise CorpusError(path, f"{reason}: {wrong or 'one is there twice'}")
+            raise CorpusError(path, f"{reason}: {wrong or 'one is listed twice'}")
         return indices
 
-    def _check_manifest(self, manifest: dict, indices: list[int], path: Path) -> None:
-        """Refuse a manifest that says something else than the corpus, or than the
-        support set beside it.
+    def _check_manifest(
+        self, manifest: Manifest, indices: list[int], path: Path
+    ) -> None:
+        """Refuse a manifest that doesn't agree with the corpus, or with the support set
+        beside it.
         """
         expected = self.describe(indices)
         del expected["corpus"]  # which may have been renamed
@@ -155,11 +163,11 @@ class Corpus:
             raise CorpusError(path, f"{reason} of it")
         differing = [key for key in expected if manifest.get(key) != expected[key]]
         if differing:
-            what = ", ".join(differing)
-            raise CorpusError(path, f"it was changed: {what} don't fit {self.path}")
+            reason = f"it was changed: {', '.join(differing)} don't fit {self.path}"
+            raise CorpusError(path, reason)
         support = path.with_suffix(".spacy")
         if support.exists():
             docs = Corpus(support, self.docs[0].vocab if self.docs else None).docs
             chosen = [self.docs[i] for i in indices]
-            if list(map(_get_marks, docs)) != list(map(_get_marks, chosen)):
+            if list(map(_get_annotation, docs)) != list(map(_get_annotation, chosen)):
                 raise CorpusError(support, f"it isn't what {path.name} says it is")

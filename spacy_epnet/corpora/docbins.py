@@ -1,8 +1,10 @@
-"""Reading what spaCy itself writes, with no more trust than in other files."""
+"""Read and write spaCy's binary format, without trust in what is read."""
 
 import gc
+import re
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from spacy.attrs import ORTH
@@ -10,20 +12,34 @@ from spacy.tokens import Doc, DocBin
 from spacy.vocab import Vocab
 
 from ..errors import CorpusError
-from .files import check_unpacked
+from ..writing import write_whole
+from .files import Progress, check_unpacked, list_files, open_binary
 from .tags import is_label
 
+# Attributes of a corpus. Fewer columns are written faster.
+ATTRS = ["ENT_IOB", "ENT_TYPE", "SENT_START"]
+SHARD_SIZE = 20_000
+SHARD_NAME = re.compile(r"\d{5}\.spacy")
 PIECE = 1 << 20  # bytes that are unpacked at once
 
 
-def read_docs(data: bytes, path: Path, vocab: Vocab) -> Iterator[Doc]:
+def list_docbins(corpus: Path) -> list[Path]:
+    """List the files of a corpus: a `.spacy` file, or a folder of them."""
+    return list_files([corpus], "*.spacy")
+
+
+def read_docs(
+    path: Path, vocab: Vocab, progress: Progress = lambda count: None
+) -> Iterator[Doc]:
     """Read the docs of a `.spacy` file.
 
-    data (bytes): What is in the file.
     path (Path): The file.
     vocab (Vocab): The vocabulary of the docs.
+    progress (Callable[[int], object]): Called with the bytes read from the disk.
     YIELDS (Doc): The docs.
     """
+    with open_binary(path, progress) as file:
+        data = file.read()
     _check_size(data, path)
     try:
         for doc in DocBin(store_user_data=True).from_bytes(data).get_docs(vocab):
@@ -31,13 +47,13 @@ def read_docs(data: bytes, path: Path, vocab: Vocab) -> Iterator[Doc]:
             yield doc
     except Exception as err:
         gc.enable()  # which srsly switches off, and leaves so after an error
-        # What is wrong shows somewhere in spaCy, msgpack or NumPy.
+        # Errors come from anywhere in spaCy, msgpack or NumPy.
         reason = " ".join(str(err).split()) or type(err).__name__
         raise CorpusError(path, f"not a DocBin: {reason}") from err
 
 
 def _check_size(data: bytes, path: Path) -> None:
-    """Unpack a DocBin piece by piece, to see how large it is."""
+    """Unpack a DocBin piece by piece, and refuse one that is too large."""
     unpacker = zlib.decompressobj()
     size = 0
     try:
@@ -46,7 +62,7 @@ def _check_size(data: bytes, path: Path) -> None:
             data = unpacker.unconsumed_tail
             check_unpacked(size, path)
     except zlib.error:
-        return  # which is told when it is read
+        return  # raised again when it is read
 
 
 def _check_doc(doc: Doc) -> None:
@@ -58,3 +74,57 @@ def _check_doc(doc: Doc) -> None:
     for group in doc.spans.values():
         if not all(0 <= span.start <= span.end <= len(doc) for span in group):
             raise ValueError("a span is no part of its doc")
+
+
+class ShardWriter:
+    """Write docs to files of a size.
+
+    folder (Path): The folder of the files.
+    shard_size (int): Docs in a file, which is as many as are held in memory.
+    """
+
+    def __init__(self, folder: Path, shard_size: int):
+        self.folder = folder
+        self.shard_size = shard_size
+        self.shards: list[Path] = []
+        self._docs = DocBin(attrs=ATTRS)
+
+    def add(self, doc: Doc) -> None:
+        """Add a doc."""
+        if doc.user_data and not self._docs.store_user_data:
+            # Storing it is slow, so it is done from the first doc that has any.
+            self.finish()
+            self._docs = DocBin(attrs=ATTRS, store_user_data=True)
+        self._docs.add(doc)
+        if len(self._docs) == self.shard_size:
+            self.finish()
+
+    def finish(self) -> list[Path]:
+        """Write the remaining docs, and return all files."""
+        if len(self._docs):
+            self.shards.append(self.folder / f"{len(self.shards):05}.spacy")
+            self._docs.to_disk(self.shards[-1])
+            self._docs = DocBin(attrs=ATTRS)
+        return self.shards
+
+
+@contextmanager
+def open_shards(output: Path, shard_size: int = SHARD_SIZE) -> Iterator[ShardWriter]:
+    """Write docs to a file, or to a folder of files if they don't fit into one.
+
+    output (Path): The file or folder. An earlier one is replaced if there was no error.
+    shard_size (int): Docs in a file.
+    YIELDS (ShardWriter): Writes the docs.
+    """
+    with write_whole(output, may_replace=is_sharded) as target:
+        folder = target.with_name("shards")
+        folder.mkdir()
+        writer = ShardWriter(folder, shard_size)
+        yield writer
+        shards = writer.finish()
+        (shards[0] if len(shards) == 1 else folder).rename(target)
+
+
+def is_sharded(folder: Path) -> bool:
+    """Check whether a folder has shards of a corpus and nothing else."""
+    return all(SHARD_NAME.fullmatch(file.name) for file in folder.iterdir())

@@ -1,28 +1,39 @@
-"""Documents as spaCy's docs."""
+"""Make spaCy's docs of documents."""
 
 import sys
 from bisect import bisect_left
 from collections import Counter, deque
+from collections.abc import Sequence
 from itertools import accumulate, pairwise
-from typing import Any
+from typing import TYPE_CHECKING, cast
 
 import spacy
 from spacy.language import Language
 from spacy.tokens import Doc, Span
+from spacy.util import filter_spans
 from spacy.vocab import Vocab
 
+from ..errors import InvalidSettingError
+from .documents import Document, Meta, Sentence, TokenDocument
 from .label_mapping import LabelMapping
-from .reading import META_KEY, Document, Meta, Sentence, TokenDocument
 from .tags import Entity
 
+if TYPE_CHECKING:
+    from spacy.pipeline import Sentencizer
+
+META_KEY = "epnet_origin"  # of `doc.user_data`, for the meta data of a document
 UNALIGNED = "entities that couldn't be aligned to tokens"
 MAX_HINTS = 5
 OVERLAPPING = "entities overlapping a longer one, of which the longer was taken"
 
 
 def make_tokenizer(lang: str) -> Language:
-    """A pipeline that parts text of any length into sentences and tokens."""
-    nlp = spacy.blank(lang)
+    """Make a pipeline that splits text of any length into sentences and tokens."""
+    try:
+        nlp = spacy.blank(lang)
+    except ImportError:
+        expected = "a language that spaCy has, such as en"
+        raise InvalidSettingError("lang", lang, expected) from None
     nlp.max_length = sys.maxsize
     nlp.add_pipe("sentencizer")
     return nlp
@@ -35,15 +46,14 @@ def get_sentences(
     notes: Counter[str],
     hints: list[str],
 ) -> list[Sentence]:
-    """The sentences of a document, with the entities that are wanted.
+    """Split a document into sentences, and map the labels of its entities.
 
-    document (Document): The document. If it is running text, its sentences are found
-        out.
-    nlp (Language): Parts text into sentences and tokens.
-    mapping (LabelMapping): Which types are kept, and under which names.
-    notes (Counter[str]): Where entities that are lost are counted.
-    hints (List[str]): Where it is told what to mark instead of the first of them.
-    RETURNS (List[Sentence]): Its sentences.
+    document (Document): The document.
+    nlp (Language): Splits running text into sentences and tokens.
+    mapping (LabelMapping): The types to keep, and their new names.
+    notes (Counter[str]): Counts entities that are lost.
+    hints (List[str]): Gets advice on what to mark instead, for the first of them.
+    RETURNS (List[Sentence]): The sentences.
     """
     if isinstance(document, TokenDocument):
         return [
@@ -65,7 +75,7 @@ def get_sentences(
         own = []
         while rest and rest[0][0] < last:
             start, end, label = rest.popleft()
-            own.append((start - first, end - first, label))
+            own.append(Entity(start - first, end - first, label))
         if any(not token.is_space for token in tokens):
             sentences.append(
                 Sentence(
@@ -79,11 +89,12 @@ def get_sentences(
 
 
 def _find_sentences(doc: Doc, nlp: Language, entities: list[Entity]) -> list[int]:
-    """Where sentences begin: after full stops and empty lines, but never inside an
-    entity.
+    """Find the tokens that begin sentences: after full stops and empty lines, but never
+    inside an entity.
     """
     inside = {i for start, end, _ in entities for i in range(start + 1, end)}
-    (is_start,) = nlp.get_pipe("sentencizer").predict([doc])  # type: ignore[attr-defined]
+    sentencizer = cast("Sentencizer", nlp.get_pipe("sentencizer"))
+    (is_start,) = sentencizer.predict([doc])
     for previous, token in pairwise(doc):
         if previous.is_space and previous.text.count("\n") > 1:
             is_start[token.i] = True
@@ -93,10 +104,14 @@ def _find_sentences(doc: Doc, nlp: Language, entities: list[Entity]) -> list[int
 def _align(
     doc: Doc, spans: list[Entity], notes: Counter[str], hints: list[str]
 ) -> tuple[list[Entity], list[bool]]:
-    """Entities on the tokens of a doc, and whether one couldn't be put on a token."""
+    """Align entities to the tokens of a doc.
+
+    RETURNS (Tuple[List[Entity], List[bool]]): The entities by token, and for each token
+        whether an entity that couldn't be aligned has a part of it.
+    """
     entities: list[Entity] = []
     solid = [i for i, char in enumerate(doc.text) if not char.isspace()]
-    # How many such entities begin at a token, less those that have ended.
+    # Entities without alignment that begin at a token, less those that have ended.
     changes = [0] * (len(doc) + 1)
     for start, end, label in spans:
         # Spaces at the edges don't count.
@@ -105,49 +120,47 @@ def _align(
             start, end = solid[inside[0]], solid[inside[-1]] + 1
             span = doc.char_span(start, end)
             if span is not None:
-                entities.append((span.start, span.end, label))
+                entities.append(Entity(span.start, span.end, label))
                 continue
-            around: Any = doc.char_span(start, end, alignment_mode="expand")
+            around = doc.char_span(start, end, alignment_mode="expand")
+            assert around is not None
             changes[around.start] += 1
             changes[around.end] -= 1
             if len(hints) < MAX_HINTS:
-                place = f"from {around.start_char} to {around.end_char}"
-                quoted = f'{label} "{shorten(doc.text[start:end])}" ends inside a token'
-                hints.append(f'{quoted}. Mark "{shorten(around.text)}", {place}')
+                hints.append(
+                    f'{label} "{shorten(doc.text[start:end])}" ends inside a token. '
+                    f'Mark "{shorten(around.text)}", from {around.start_char} to '
+                    f"{around.end_char}"
+                )
         notes[UNALIGNED] += 1
     return entities, [count > 0 for count in accumulate(changes)]
 
 
-def drop_overlapping(entities: list[Entity], notes: Counter[str]) -> list[Entity]:
+def drop_overlapping(entities: Sequence[Entity], notes: Counter[str]) -> list[Entity]:
     """Keep the longest of entities that overlap, then the first.
 
-    entities (List[Entity]): The entities.
-    notes (Counter[str]): Where those that are dropped are counted.
+    entities (Sequence[Entity]): The entities.
+    notes (Counter[str]): Counts those that are dropped.
     RETURNS (List[Entity]): Entities that don't overlap, in the order of the text.
     """
-    kept: list[Entity] = []
-    for start, end, label in sorted(entities, key=lambda e: (e[0] - e[1], e[0])):
-        place = bisect_left(kept, (start,))
-        is_free = place == 0 or kept[place - 1][1] <= start
-        if is_free and (place == len(kept) or end <= kept[place][0]):
-            kept.insert(place, (start, end, label))
-        else:
-            notes[OVERLAPPING] += 1
+    # It needs nothing of spans but their start and end.
+    kept = cast("list[Entity]", filter_spans(cast("Sequence[Span]", entities)))
+    notes[OVERLAPPING] += len(entities) - len(kept)
     return kept
 
 
 def shorten(text: str, length: int = 60) -> str:
-    """The beginning of a text, in one line."""
+    """Shorten a text to one line."""
     text = " ".join(text.split())
     return text if len(text) <= length else f"{text[: length - 1]}…"
 
 
 def make_doc(vocab: Vocab, sentences: list[Sentence], meta: Meta | None = None) -> Doc:
-    """One doc of one or several sentences.
+    """Make one doc of one or several sentences.
 
     vocab (Vocab): The vocabulary of the doc.
     sentences (List[Sentence]): The sentences.
-    meta (Optional[Meta]): What else is known, for `doc.user_data`.
+    meta (Optional[Meta]): Meta data for `doc.user_data`.
     RETURNS (Doc): The doc. Its spaces are unknown if those of a sentence are.
     """
     words, entities, spaces, unknown = _join(sentences)
@@ -162,13 +175,13 @@ def make_doc(vocab: Vocab, sentences: list[Sentence], meta: Meta | None = None) 
 
 
 def copy_tokens(vocab: Vocab, doc: Doc) -> Doc:
-    """The same tokens without annotation."""
+    """Copy the tokens of a doc without their annotation."""
     spaces = [bool(token.whitespace_) for token in doc]
     return Doc(vocab, words=[token.text for token in doc], spaces=spaces)
 
 
 def _join(sentences: list[Sentence]) -> Sentence:
-    """Several sentences as if they were one."""
+    """Join sentences to one."""
     if len(sentences) == 1:
         return sentences[0]
     words: list[str] = []
@@ -178,7 +191,10 @@ def _join(sentences: list[Sentence]) -> Sentence:
     for sentence in sentences:
         offset = len(words)
         words += sentence.words
-        entities += [(s + offset, e + offset, t) for s, e, t in sentence.entities]
+        entities += [
+            Entity(start + offset, end + offset, label)
+            for start, end, label in sentence.entities
+        ]
         spaces += sentence.spaces or []
         unknown += [i + offset for i in sentence.unknown]
     return Sentence(

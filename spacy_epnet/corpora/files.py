@@ -1,16 +1,18 @@
-"""Files as they come: plain or packed, in any state."""
+"""List, open and decode files, which may be packed and may be damaged."""
 
 import gzip
 import hashlib
 import io
-import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TypeAlias
+from typing import IO, TYPE_CHECKING, TypeAlias
 
 from ..errors import CorpusError
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
 Progress: TypeAlias = Callable[[int], object]
 GZIP_MAGIC = b"\x1f\x8b"
@@ -19,15 +21,15 @@ BOM = "\ufeff"
 MAX_UNPACKED = 200
 ALWAYS_UNPACKED = 100_000_000
 BUFFER = 1 << 16
-SHARD_NAME = re.compile(r"\d{5}\.spacy")
+MAX_LINE = 1 << 26  # bytes, because a file may be one line without an end
 
 
 def list_files(inputs: Iterable[Path], pattern: str = "*") -> list[Path]:
-    """The files meant by paths: each file, and what lies in each folder.
+    """List files, including those in folders.
 
     inputs (Iterable[Path]): Files and folders.
-    pattern (str): Which files of a folder are meant.
-    RETURNS (List[Path]): The files, those of a folder in the order of their names.
+    pattern (str): Names of the files that are wanted from folders.
+    RETURNS (List[Path]): The files, those of a folder sorted by name.
     """
     files = []
     for path in inputs:
@@ -54,13 +56,13 @@ def _is_hidden(path: Path) -> bool:
 
 
 class _CountedFile(io.FileIO):
-    """Tells how much has been read."""
+    """Report how much has been read."""
 
     def __init__(self, path: Path, progress: Progress):
         super().__init__(path)
         self.progress = progress
 
-    def readinto(self, buffer) -> int | None:
+    def readinto(self, buffer: "WriteableBuffer") -> int | None:
         count = super().readinto(buffer)
         self.progress(count or 0)
         return count
@@ -72,7 +74,7 @@ class _CountedFile(io.FileIO):
 
 
 class _UnpackedFile(io.RawIOBase):
-    """What a gzip file unpacks to, up to a size."""
+    """Unpack a gzip file, up to a size."""
 
     def __init__(self, path: Path, file: IO[bytes]):
         self.path = path
@@ -82,7 +84,7 @@ class _UnpackedFile(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer) -> int:
+    def readinto(self, buffer: "WriteableBuffer") -> int:
         count = self._unpacked.readinto(buffer)
         self.size += count
         check_unpacked(self.size, self.path)
@@ -92,7 +94,7 @@ class _UnpackedFile(io.RawIOBase):
 def check_unpacked(size: int, path: Path) -> None:
     """Refuse a packed file that would fill the memory.
 
-    size (int): What it has been unpacked to so far, in bytes.
+    size (int): Its unpacked size so far, in bytes.
     path (Path): The file.
     """
     bound = max(ALWAYS_UNPACKED, MAX_UNPACKED * path.stat().st_size)
@@ -105,12 +107,14 @@ def check_unpacked(size: int, path: Path) -> None:
 
 
 @contextmanager
-def open_binary(path: Path, progress: Progress = lambda count: None) -> Iterator[IO]:
-    """Open a file, unpacked if it is packed.
+def open_binary(
+    path: Path, progress: Progress = lambda count: None
+) -> Iterator[IO[bytes]]:
+    """Open a file, and unpack it if it is packed.
 
     path (Path): The file.
     progress (Callable[[int], object]): Called with the bytes read from the disk.
-    YIELDS (IO): The file.
+    YIELDS (IO[bytes]): The file.
     """
     try:
         with io.BufferedReader(_CountedFile(path, progress)) as file:
@@ -125,40 +129,71 @@ def open_binary(path: Path, progress: Progress = lambda count: None) -> Iterator
         raise CorpusError(path, f"can't be read: {err.strerror or err}") from err
 
 
-def read_lines(
-    path: Path, progress: Progress, on_error: Callable[[CorpusError], None]
-) -> Iterator[tuple[int, str | None]]:
-    """The lines of a text file, without what ends them.
+def read_binary_lines(path: Path, progress: Progress) -> Iterator[bytes | None]:
+    """Read the lines of a file, each with its line feed. Nothing else ends a line.
 
     path (Path): The file.
     progress (Callable[[int], object]): Called with the bytes read from the disk.
-    on_error (Callable[[CorpusError], None]): Told of lines that aren't UTF-8.
-    YIELDS (Tuple[int, Optional[str]]): The number of the line, from 1, and the line,
-        or None if it can't be decoded.
+    YIELDS (Optional[bytes]): The line, or None if it has more than `MAX_LINE` bytes.
     """
     with open_binary(path, progress) as file:
-        for number, data in enumerate(file, 1):
-            try:
-                line = decode(data, path, number).rstrip("\r\n")
-            except CorpusError as err:
-                on_error(err)
-                yield number, None
-            else:
-                yield number, line.removeprefix(BOM) if number == 1 else line
+        while line := file.readline(MAX_LINE):
+            if len(line) < MAX_LINE or line.endswith(b"\n"):
+                yield line
+                continue
+            while line and not line.endswith(b"\n"):
+                line = file.readline(MAX_LINE)
+            yield None
+
+
+def read_lines(
+    path: Path, progress: Progress, on_error: Callable[[CorpusError], None]
+) -> Iterator[tuple[int, str | None]]:
+    """Read the lines of a text file, without their line feeds.
+
+    path (Path): The file.
+    progress (Callable[[int], object]): Called with the bytes read from the disk.
+    on_error (Callable[[CorpusError], None]): Called for lines that can't be read.
+    YIELDS (Tuple[int, Optional[str]]): The number of the line, from 1, and the line,
+        or None if it can't be read.
+    """
+    for number, data in enumerate(read_binary_lines(path, progress), 1):
+        try:
+            if data is None:
+                raise CorpusError(path, f"longer than {MAX_LINE:,} bytes", number)
+            line = decode(data, path, number).rstrip("\r\n")
+        except CorpusError as err:
+            on_error(err)
+            yield number, None
+        else:
+            yield number, line.removeprefix(BOM) if number == 1 else line
 
 
 def read_text(
-    path: Path,
-    progress: Progress = lambda count: None,
-    *,
-    errors: str = "strict",
+    path: Path, progress: Progress = lambda count: None, *, errors: str = "strict"
 ) -> str:
-    """The whole of a text file."""
+    """Read a text file.
+
+    path (Path): The file.
+    progress (Callable[[int], object]): Called with the bytes read from the disk.
+    errors (str): What to do with bytes that aren't UTF-8, see `bytes.decode`.
+    RETURNS (str): The text.
+    """
     with open_binary(path, progress) as file:
-        return decode(file.read(), path, None, errors).removeprefix(BOM)
+        return decode(file.read(), path, errors=errors).removeprefix(BOM)
 
 
-def decode(data: bytes, path: Path, line: int | None, errors: str = "strict") -> str:
+def decode(
+    data: bytes, path: Path, line: int | None = None, *, errors: str = "strict"
+) -> str:
+    """Decode UTF-8, or raise an error that says where it isn't.
+
+    data (bytes): A line, or all lines of a file.
+    path (Path): The file.
+    line (Optional[int]): The number of the line, if it is one.
+    errors (str): What to do with bytes that aren't UTF-8, see `bytes.decode`.
+    RETURNS (str): The text.
+    """
     try:
         return data.decode("utf8", errors)
     except UnicodeDecodeError as err:
@@ -167,12 +202,7 @@ def decode(data: bytes, path: Path, line: int | None, errors: str = "strict") ->
         raise CorpusError(path, f"not UTF-8: {err.reason}", line) from err
 
 
-def is_sharded(folder: Path) -> bool:
-    """Whether a folder has shards of a corpus and nothing else."""
-    return all(SHARD_NAME.fullmatch(file.name) for file in folder.iterdir())
-
-
 def get_hash(path: Path) -> str:
-    """SHA-256 of a file."""
+    """RETURNS (str): The SHA-256 of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,4 +1,4 @@
-"""Which types of a corpus are kept, and under which names."""
+"""Map the labels of a corpus: keep, drop and rename types."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -16,14 +16,14 @@ MAX_DEPTH = 2  # groups, and a list for each
 
 
 class LabelMapping:
-    """Keeps, drops and renames types. What is dropped becomes None.
+    """Keep, drop and rename types. Types that are dropped become None.
 
     types (Optional[Iterable[str]]): The types to keep. All by default.
     drop_types (Iterable[str]): Types to drop.
-    rename (Mapping[str, str]): New names of types. The other two settings are about
-        the names in the file.
-    cut_types (Optional[str]): Where other names are cut, so that narrow types become
-        broad ones: "person-actor" is "person" if they are cut at "-".
+    rename (Mapping[str, str]): New names of types. The other arguments refer to the
+        names in the file.
+    cut_types (Optional[str]): A text at which other names are cut, so that narrow types
+        become broad ones: "person-actor" becomes "person" at "-".
     """
 
     def __init__(
@@ -41,27 +41,58 @@ class LabelMapping:
         self.dropped: Counter[str] = Counter()
 
     def apply(self, entities: Iterable[Entity]) -> list[Entity]:
-        """The entities that are kept, under their new names."""
+        """Return the entities that are kept, under their new names."""
         kept = []
         for start, end, label in entities:
             self.seen[label] += 1
             is_wanted = self.types is None or label in self.types
             if is_wanted and label not in self.drop_types:
-                kept.append((start, end, self.get_name(label)))
+                kept.append(Entity(start, end, self.get_name(label)))
             else:
                 self.dropped[label] += 1
         return kept
 
     def get_name(self, label: str) -> str:
-        """What a type is called from now on."""
+        """Return the new name of a type."""
         short = label.partition(self.cut_types)[0] if self.cut_types else label
         return self.rename.get(label, short or label)
 
     @property
     def unseen(self) -> list[str]:
-        """RETURNS (List[str]): Types that were named but never met."""
+        """RETURNS (List[str]): Types that were named but didn't occur."""
         named = {*(self.types or ()), *self.drop_types, *self.rename}
         return sorted(named - set(self.seen))
+
+
+def make_label_mapping(
+    types: str | None = None,
+    drop_types: str | None = None,
+    rename: Iterable[str] = (),
+    cut_types: str | None = None,
+    groups: Path | None = None,
+) -> LabelMapping:
+    """Make a label mapping of the options of a command.
+
+    types (Optional[str]): Types or groups to keep, separated by commas.
+    drop_types (Optional[str]): Types or groups to drop, separated by commas.
+    rename (Iterable[str]): New names, each as OLD=NEW.
+    cut_types (Optional[str]): A text at which names are cut.
+    groups (Optional[Path]): A file with groups.
+    RETURNS (LabelMapping): The mapping.
+    """
+    by_group = {} if groups is None else read_groups(groups)
+    kept = None if types is None else resolve_types(types.split(","), by_group)
+    dropped = resolve_types(drop_types.split(","), by_group) if drop_types else []
+    names = {}
+    for value in rename:
+        old, _, new = value.partition("=")
+        if not (old and new):
+            raise SettingError(
+                f"Can't rename '{value}'. Write OLD=NEW, for example --rename "
+                "PER=PERSON."
+            )
+        names[old] = new
+    return LabelMapping(kept, dropped, names, cut_types)
 
 
 def read_groups(path: Path) -> dict[str, list[str]]:
@@ -88,7 +119,7 @@ def read_groups(path: Path) -> dict[str, list[str]]:
 
 
 def _check_plain(text: str) -> None:
-    """Refuse YAML that is small and takes very much time or memory all the same."""
+    """Refuse YAML that takes much time or memory although it is short."""
     yaml = srsly.ruamel_yaml
     depth = 0
     for event in yaml.main.parse(text, yaml.SafeLoader):
@@ -103,7 +134,7 @@ def _check_plain(text: str) -> None:
 def resolve_types(
     names: Iterable[str], groups: Mapping[str, Iterable[str]]
 ) -> list[str]:
-    """Put the types of a group in the place of its name.
+    """Replace the names of groups by their types.
 
     names (Iterable[str]): Types, and groups with an @ before their names.
     groups (Mapping[str, Iterable[str]]): The types of each group.

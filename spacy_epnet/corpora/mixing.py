@@ -1,7 +1,7 @@
-"""Several corpora as one, of which each has types of its own.
+"""Mix several corpora, each with types of its own.
 
-What is marked in one corpus may be left unmarked in another. So every doc says which
-corpus it is from, and every type is called after its corpus:
+Entities of one corpus may be unmarked in another. So every doc has the name of its
+corpus, and every type has it as a prefix:
 
     [corpora.train]
     @readers = "spacy-epnet.MixedCorpus.v1"
@@ -13,10 +13,10 @@ corpus it is from, and every type is called after its corpus:
 """
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from spacy.language import Language
@@ -25,8 +25,10 @@ from spacy.training import Corpus, Example
 from spacy.vocab import Vocab
 
 from ..errors import CorpusError, SettingError
-from .docbins import read_docs
-from .files import list_files
+from .docbins import list_docbins, read_docs
+
+Augmenter: TypeAlias = Callable[[Language, Example], Iterable[Example]]
+Blocks: TypeAlias = dict[str, dict[str, Any]]  # of a config, by the name of the corpus
 
 CORPUS_KEY = "epnet_corpus"  # of `doc.user_data`
 SEPARATOR = ":"  # between a corpus and its types
@@ -37,10 +39,9 @@ class Part(BaseModel):
 
     path (Path): The corpus, in spaCy's binary format.
     weight (float): How often one of its docs is drawn, relative to one of the others.
-    types_of (Optional[str]): The corpus whose types it has, if they aren't its own. It
-        may have some of them only.
-    title, author, license, url (Optional[str]): Whose it is, for the meta data of what
-        is trained on it.
+    types_of (Optional[str]): The corpus that has the same types, or more.
+    title, author, license, url (Optional[str]): Its origin, for the meta data of
+        pipelines that are trained on it.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
@@ -55,43 +56,43 @@ class Part(BaseModel):
 
 
 def set_corpus(doc: Doc, corpus: str) -> None:
-    """Note which corpus a doc is from. Its entities are then of that corpus's types."""
+    """Set the corpus of a doc. Its entities are then of that corpus's types."""
     doc.user_data[CORPUS_KEY] = corpus
 
 
 def get_corpus(doc: Doc) -> str | None:
-    """RETURNS (Optional[str]): The corpus that a doc is from, if that is known."""
+    """RETURNS (Optional[str]): The corpus of a doc, if it is known."""
     return doc.user_data.get(CORPUS_KEY)
 
 
 def name_type(corpus: str, label: str) -> str:
-    """Call a type after its corpus."""
+    """Prefix a type with its corpus."""
     return f"{corpus}{SEPARATOR}{label}"
 
 
 def split_type(name: str) -> tuple[str, str]:
-    """The corpus of a type that is called after it, and what it is called there."""
+    """Split a type into its corpus and its name there."""
     corpus, _, label = name.partition(SEPARATOR)
     return corpus, label
 
 
 def make_mixed_corpus(
-    parts: dict[str, dict[str, Any]],
+    parts: Blocks,
     endless: bool = False,
     limit: int = 0,
     seed: int = 0,
-    augmenter: Callable | None = None,
+    augmenter: Augmenter | None = None,
     without: Sequence[str] = (),
 ) -> Callable[[Language], Iterator[Example]]:
     """Make a reader of several corpora.
 
-    parts (Dict[str, Dict[str, Any]]): The corpora by name, see `Part`.
-    endless (bool): Whether to draw docs at random, by their weight, without an end. For
-        `training.max_epochs = -1`. Otherwise all of them come once, in order.
+    parts (Blocks): The corpora by name, see `Part`.
+    endless (bool): Whether to draw docs at random, by their weight, without an end, for
+        `training.max_epochs = -1`. By default each doc is read once, in order.
     limit (int): The most docs of each corpus. 0 for all.
-    seed (int): Decides what is drawn.
-    augmenter (Optional[Callable]): Changes examples, as in `spacy.Corpus.v1`.
-    without (Sequence[str]): Names of corpora that are left out.
+    seed (int): The seed of the random numbers.
+    augmenter (Optional[Augmenter]): Changes examples, as in `spacy.Corpus.v1`.
+    without (Sequence[str]): Names of corpora to leave out.
     """
     return MixedCorpus(
         read_parts(parts, without),
@@ -103,34 +104,30 @@ def make_mixed_corpus(
 
 
 def make_mixed_labels(
-    parts: dict[str, dict[str, Any]], without: Sequence[str] = ()
+    parts: Blocks, without: Sequence[str] = ()
 ) -> dict[str, list[str]]:
-    """Read which types there are in several corpora.
+    """Read the types of several corpora.
 
-    parts (Dict[str, Dict[str, Any]]): The corpora by name, see `Part`.
-    without (Sequence[str]): Names of corpora that are left out. Here they must exist,
-        while a dev set need not have all of them.
-    RETURNS (Dict[str, List[str]]): The types that each of them marks.
+    parts (Blocks): The corpora by name, see `Part`.
+    without (Sequence[str]): Names of corpora to leave out. Here they must exist, while
+        a dev set need not have all of them.
+    RETURNS (Dict[str, List[str]]): The types of each corpus.
     """
     unknown = sorted(set(without) - set(parts))
     if unknown:
         reason = f"there is no {', '.join(unknown)} among {', '.join(parts)}"
-        raise SettingError(
-            f"Can't mix corpora, because of '{'without'}': {reason}. Each corpus has a "
-            "block such as [corpora.train.parts.recipes] with its path, and if wanted "
-            "its weight and types_of."
-        )
+        raise _make_error("without", reason)
     return MixedCorpus(read_parts(parts, without)).list_types()
 
 
 def make_note_sources(
-    parts: dict[str, dict[str, Any]], without: Sequence[str] = ()
-) -> Callable:
-    """Make a callback that notes in the meta data of a pipeline what it was trained on.
-    For `training.before_to_disk`.
+    parts: Blocks, without: Sequence[str] = ()
+) -> Callable[[Language], Language]:
+    """Make a callback for `training.before_to_disk` that adds the training corpora to
+    the meta data of a pipeline, as "sources", which is spaCy's word.
 
-    parts (Dict[str, Dict[str, Any]]): The corpora by name, see `Part`.
-    without (Sequence[str]): Names of corpora that are left out.
+    parts (Blocks): The corpora by name, see `Part`.
+    without (Sequence[str]): Names of corpora to leave out.
     """
     sources = [
         {
@@ -150,45 +147,39 @@ def make_note_sources(
     return note_sources
 
 
-def read_parts(
-    parts: dict[str, dict[str, Any]], without: Sequence[str] = ()
-) -> dict[str, Part]:
-    """Check what is said of each corpus.
+def read_parts(parts: Blocks, without: Sequence[str] = ()) -> dict[str, Part]:
+    """Check the settings of each corpus.
 
-    parts (Dict[str, Dict[str, Any]]): The corpora by name.
-    without (Sequence[str]): Names of corpora that are left out.
+    parts (Blocks): The corpora by name.
+    without (Sequence[str]): Names of corpora to leave out.
     RETURNS (Dict[str, Part]): The others, checked.
     """
     parts = {name: block for name, block in parts.items() if name not in without}
     if not parts:
-        raise SettingError(
-            f"Can't mix corpora, because of '{'parts'}': {'there is no corpus'}. Each "
-            "corpus has a block such as [corpora.train.parts.recipes] with its path, "
-            "and if wanted its weight and types_of."
-        )
+        raise _make_error("parts", "there is no corpus")
     checked = {}
     for name, block in parts.items():
         if SEPARATOR in name or not name.strip():
             reason = f"the name of a corpus can't have a {SEPARATOR!r} or be empty"
-            raise SettingError(
-                f"Can't mix corpora, because of '{name}': {reason}. Each corpus has a "
-                "block such as [corpora.train.parts.recipes] with its path, and if "
-                "wanted its weight and types_of."
-            )
+            raise _make_error(name, reason)
         try:
             checked[name] = Part(**block)
         except ValidationError as err:
             reason = ", ".join(f"{e['loc'][0]}: {e['msg']}" for e in err.errors())
-            raise SettingError(
-                f"Can't mix corpora, because of '{name}': {reason}. Each corpus has a "
-                "block such as [corpora.train.parts.recipes] with its path, and if "
-                "wanted its weight and types_of."
-            ) from None
+            raise _make_error(name, reason) from None
     return checked
 
 
+def _make_error(setting: str, reason: str) -> SettingError:
+    return SettingError(
+        f"Can't mix corpora, because of '{setting}': {reason}. Each corpus has a block "
+        "such as [corpora.train.parts.recipes] with its path, and if wanted its weight "
+        "and types_of."
+    )
+
+
 class MixedCorpus:
-    """Reads several corpora. See `make_mixed_corpus` for the arguments."""
+    """Read several corpora. See `make_mixed_corpus` for the arguments."""
 
     def __init__(
         self,
@@ -197,16 +188,16 @@ class MixedCorpus:
         endless: bool = False,
         limit: int = 0,
         seed: int = 0,
-        augmenter: Callable | None = None,
+        augmenter: Augmenter | None = None,
     ):
         self.parts, self.endless, self.limit = parts, endless, limit
         self.seed, self.augmenter = seed, augmenter
 
     def __call__(self, nlp: Language) -> Iterator[Example]:
-        """Make the examples.
+        """Make examples.
 
-        nlp (Language): The pipeline that they are for.
-        YIELDS (Example): The examples. Both docs of each say which corpus it is from.
+        nlp (Language): The pipeline to train.
+        YIELDS (Example): The examples. Both docs of each have the name of its corpus.
         """
         docs = {name: self.read(name, nlp.vocab) for name in self.parts}
         rng = random.Random(self.seed)
@@ -223,7 +214,7 @@ class MixedCorpus:
                     yield changed
 
     def get_weights(self, docs: dict[str, list[Doc]]) -> dict[str, float]:
-        """How often each corpus is drawn from."""
+        """RETURNS (Dict[str, float]): How often to draw from each corpus."""
         return {name: self.parts[name].weight * len(own) for name, own in docs.items()}
 
     def read(self, name: str, vocab: Vocab) -> list[Doc]:
@@ -231,13 +222,13 @@ class MixedCorpus:
 
         name (str): Its name.
         vocab (Vocab): The vocabulary of the docs.
-        RETURNS (List[Doc]): Its docs, whose types are called after it.
+        RETURNS (List[Doc]): Its docs. Their types have its name as a prefix.
         """
         part = self.parts[name]
         found = (
             doc
-            for file in list_files([part.path], "*.spacy")
-            for doc in read_docs(file.read_bytes(), file, vocab)
+            for file in list_docbins(part.path)
+            for doc in read_docs(file, vocab)
             if len(doc)
         )
         docs = list(islice(found, self.limit or None))
@@ -260,7 +251,7 @@ class MixedCorpus:
         return docs
 
     def list_types(self) -> dict[str, list[str]]:
-        """RETURNS (Dict[str, List[str]]): The types that each corpus marks."""
+        """RETURNS (Dict[str, List[str]]): The types of each corpus."""
         return {
             name: sorted(
                 {ent.label_ for doc in self.read(name, Vocab()) for ent in doc.ents}
@@ -272,12 +263,12 @@ class MixedCorpus:
 def draw(
     docs: dict[str, list[Doc]], weights: dict[str, float], rng: random.Random
 ) -> Iterator[tuple[str, Doc]]:
-    """Draw docs from several corpora, without an end. From each corpus every doc comes
-    once before one comes again.
+    """Draw docs from several corpora, without an end. All docs of a corpus are drawn
+    once before one is drawn again.
 
     docs (Dict[str, List[Doc]]): The docs of each.
-    weights (Dict[str, float]): How often each is drawn from.
-    rng (random.Random): What decides.
+    weights (Dict[str, float]): How often to draw from each.
+    rng (random.Random): The random numbers.
     YIELDS (Tuple[str, Doc]): A corpus and one of its docs.
     """
     streams = {name: shuffle_again(own, rng) for name, own in docs.items()}
@@ -287,6 +278,6 @@ def draw(
 
 
 def shuffle_again(docs: list[Doc], rng: random.Random) -> Iterator[Doc]:
-    """All docs in one order after the other, without an end."""
+    """Shuffle docs again and again, without an end."""
     while True:
         yield from rng.sample(docs, len(docs))

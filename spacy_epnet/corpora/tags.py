@@ -1,34 +1,47 @@
-"""Tag sequences and the entities they stand for."""
+"""Convert tag sequences to entities and back."""
 
 from collections.abc import Iterable, Sequence
 from numbers import Integral
-from typing import Any, Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias, TypeGuard
 
 Scheme: TypeAlias = Literal["bio", "iob1", "bioes", "io"]
-Entity: TypeAlias = tuple[int, int, str]  # first token, token after the last, type
+
+
+class Entity(NamedTuple):
+    """An entity, by token or by character.
+
+    start (int): The first one.
+    end (int): The one after the last.
+    label (str): The type.
+    """
+
+    start: int
+    end: int
+    label: str
+
 
 OUTSIDE = "O"
 PREFIXES: dict[str, str] = {"bio": "BI", "iob1": "BI", "bioes": "BIESLU"}
 SINGLE, LAST = "SU", "EL"  # BIOES and BILUO have different letters for the same
 
 
-def is_label(value: Any) -> bool:
-    """Whether something can be the name of a type: text, and not blank."""
+def is_label(value: object) -> TypeGuard[str]:
+    """Check whether a value can be the name of a type: text that isn't blank."""
     if not isinstance(value, str):
         return False
     # Half of a surrogate pair can't be written anywhere.
     return bool(value.strip()) and value.encode("utf8", "ignore").decode() == value
 
 
-def is_offset(value: Any) -> bool:
-    """Whether something can be a place in a text: a whole number."""
+def is_offset(value: object) -> TypeGuard[int]:
+    """Check whether a value can be an offset: a whole number."""
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 class TagError(ValueError):
-    """A sequence that isn't one of its scheme.
+    """A sequence breaks the rules of its scheme.
 
-    index (int): The tag at which that shows.
+    index (int): The tag that breaks them.
     """
 
     def __init__(self, index: int, message: str):
@@ -52,12 +65,12 @@ def read_tags(tags: Sequence[str], scheme: Scheme) -> list[Entity]:
 
 
 def _read_runs(tags: Sequence[str]) -> list[Entity]:
-    entities = []
+    entities: list[Entity] = []
     start = 0
     for i in range(1, len(tags) + 1):
         if i == len(tags) or tags[i] != tags[start]:
             if tags[start] != OUTSIDE:
-                entities.append((start, i, tags[start]))
+                entities.append(Entity(start, i, tags[start]))
             start = i
     return entities
 
@@ -74,11 +87,11 @@ def _read_bio(tags: Sequence[str], scheme: Scheme) -> list[Entity]:
         if prefix == "I" and not continues and scheme == "bio":
             raise TagError(i, f"{tag} doesn't continue an entity of its type")
         if label and not continues:
-            entities.append((start, i, label))
+            entities.append(Entity(start, i, label))
         if not continues:
             start, label = i, new
     if label:
-        entities.append((start, len(tags), label))
+        entities.append(Entity(start, len(tags), label))
     return entities
 
 
@@ -95,7 +108,7 @@ def _read_bioes(tags: Sequence[str], scheme: Scheme) -> list[Entity]:
         if begins:
             start, label = i, new
         if prefix and prefix in SINGLE + LAST:
-            entities.append((start, i + 1, label))
+            entities.append(Entity(start, i + 1, label))
             label = ""
     if label:
         raise TagError(len(tags) - 1, f"the entity {label} has no end")
@@ -103,7 +116,7 @@ def _read_bioes(tags: Sequence[str], scheme: Scheme) -> list[Entity]:
 
 
 def split_tag(tag: str, index: int, scheme: Scheme) -> tuple[str, str]:
-    """Part a tag into its prefix and its type."""
+    """Split a tag into its prefix and its type."""
     prefix, label = tag[:1], tag[2:]
     if not has_prefix(tag) or prefix not in PREFIXES[scheme] or not is_label(label):
         expected = ", ".join(f"{letter}-TYPE" for letter in PREFIXES[scheme])
@@ -112,14 +125,14 @@ def split_tag(tag: str, index: int, scheme: Scheme) -> tuple[str, str]:
 
 
 def has_prefix(tag: str) -> bool:
-    """Whether a tag says more than a type."""
+    """Check whether a tag has a prefix such as B-."""
     return tag[1:2] in ("-", "_") and tag[0] in "BIESLU"
 
 
 def write_tags(length: int, entities: Iterable[Entity]) -> list[str]:
-    """The BIO tags of a sentence.
+    """Write the BIO tags of a sentence.
 
-    length (int): How many tokens it has.
+    length (int): The number of its tokens.
     entities (Iterable[Entity]): Its entities.
     RETURNS (List[str]): One tag for each token.
     """
@@ -130,11 +143,11 @@ def write_tags(length: int, entities: Iterable[Entity]) -> list[str]:
 
 
 def detect_scheme(sentences: Iterable[Sequence[str]]) -> Scheme | None:
-    """Guess from sentences which scheme their tags are in.
+    """Detect the scheme of tags.
 
     sentences (Iterable[Sequence[str]]): The tags of each sentence.
-    RETURNS (Optional[Scheme]): The scheme, BIO if no tag decides it, or None if they
-        don't look like tags at all: none has a prefix, and none is O.
+    RETURNS (Optional[Scheme]): The scheme, BIO if several fit, or None if these are no
+        tags: none has a prefix, and none is O.
     """
     prefixes = set()
     marks_begin = continues_nothing = has_outside = False

@@ -1,4 +1,4 @@
-"""A corpus for `spacy train`, in any format that is read.
+"""Read a corpus in any format for `spacy train`.
 
 [corpora.train]
 @readers = "spacy-epnet.Corpus.v1"
@@ -38,14 +38,14 @@ def make_training_corpus(
 
 
 class TrainingCorpus(Corpus):
-    """Reads a corpus. See `make_training_corpus` for the arguments."""
+    """Read a corpus. See `make_training_corpus` for the arguments."""
 
     def __call__(self, nlp: Language) -> Iterator[Example]:
-        """Make the examples.
+        """Make examples.
 
-        nlp (Language): The pipeline that they are for.
+        nlp (Language): The pipeline to train.
         YIELDS (Example): The examples.
         """
-        docs = read_corpus(self.path, nlp.vocab, lang=nlp.lang)
+        docs = read_corpus(self.path, nlp.vocab, lang=nlp.lang or "xx")
         for eg in self.make_examples(nlp, islice(docs, self.limit or None)):
             yield from self.augmenter(nlp, eg)

@@ -7,11 +7,10 @@ from spacy.tokens import Doc, DocBin, Span
 from spacy.vocab import Vocab
 
 from spacy_epnet.corpora.conversion import convert
-from spacy_epnet.corpora.docs import OVERLAPPING, UNALIGNED
-from spacy_epnet.corpora.formats import detect_format
+from spacy_epnet.corpora.docs import META_KEY, OVERLAPPING, UNALIGNED
 from spacy_epnet.corpora.label_mapping import LabelMapping
+from spacy_epnet.corpora.readers import detect_format
 from spacy_epnet.corpora.readers.json_lines import REJECTED, SEVERAL_LABELS
-from spacy_epnet.corpora.reading import META_KEY
 
 from ..util.corpus_tools import BIO, CONLL2012, I2B2, JSON, TEXT, get_ents, get_words
 

@@ -10,7 +10,8 @@ from spacy.tokens import DocBin
 from typer.testing import CliRunner
 
 from spacy_epnet.cli import epnet_cli
-from spacy_epnet.corpora.episodes import EpisodeSampler, read_episodes
+from spacy_epnet.corpora.episodes import read_episodes
+from spacy_epnet.corpora.sampling import EpisodeSampler
 from spacy_epnet.evaluation.benchmark import Profile
 from spacy_epnet.evaluation.episodes import EpisodeBenchmark, EpisodeResults
 

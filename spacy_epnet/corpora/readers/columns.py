@@ -1,4 +1,4 @@
-"""One token a line, with its tag in a column, as most corpora are published."""
+"""Read column files: one token a line, with its tag in a column."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -8,18 +8,18 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...errors import CorpusError
+from ..documents import Reading, Sentence, TokenDocument
 from ..files import read_lines
-from ..reading import Reading, Sentence, TokenDocument
 from ..tags import Entity, Scheme, TagError, detect_scheme, is_label, read_tags
 
 DOCSTART = "-DOCSTART-"
-SAMPLE_SIZE = 5000  # sentences that decide about the scheme
+SAMPLE_SIZE = 5000  # sentences by which the scheme is detected
 SEVERAL = "rows with several annotations, of which the first was taken"
 REPAIRED = "sentences in which an I- that continued nothing began an entity"
 
 
 class Block(NamedTuple):
-    """A sentence as it stands in the file."""
+    """Lines of a sentence."""
 
     words: list[str]
     tags: list[str]
@@ -34,8 +34,8 @@ def read_columns(
 
     path (Path): The file.
     reading (Reading): How to read it.
-    scheme (Optional[Scheme]): The scheme of its tags. Found out by default.
-    YIELDS (TokenDocument): The documents. Where the file doesn't mark any, each
+    scheme (Optional[Scheme]): The scheme of its tags. Detected by default.
+    YIELDS (TokenDocument): The documents. If the file has no marks of documents, each
         sentence is one.
     """
     if scheme is None:
@@ -87,7 +87,7 @@ def _read_entities(block: Block, scheme: Scheme, reading: Reading) -> list[Entit
 
 
 def _read_blocks(path: Path, reading: Reading) -> Iterator[Block]:
-    """The sentences of a file, in each of which every row has what is asked for."""
+    """Read the sentences of which every row has a word and a tag."""
     word_column, tag_column = reading.columns
     # A word and a tag at least, and as many as the numbers of the columns ask for.
     n_columns = max(2, *(i + 1 if i >= 0 else -i for i in reading.columns))

@@ -1,14 +1,15 @@
-"""OntoNotes 5 as the CoNLL-2012 column files, with names in brackets."""
+"""Read OntoNotes 5 as CoNLL-2012 column files, with names in brackets."""
 
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from ...errors import CorpusError
+from ..documents import Reading, Sentence, TokenDocument
 from ..files import read_lines
-from ..reading import Reading, Sentence, TokenDocument
 from ..tags import Entity, TagError, is_label
 
+GOLD_CONLL = "*_gold_conll"  # files of OntoNotes' folders
 BEGIN, END = "#begin document", "#end document"
 WORD_COLUMN, NAME_COLUMN = 3, 10
 BRACKETS = re.compile(r"\(([^()*]+)|(\))|(\*)")
@@ -68,10 +69,10 @@ def read_conll2012(path: Path, reading: Reading) -> Iterator[TokenDocument]:
 
 
 def read_brackets(names: list[str]) -> list[Entity]:
-    """Find the entities of a sentence: (ORG* * *) is one of three tokens.
+    """Find the entities of a sentence: (ORG* * *) is one with three tokens.
 
     names (List[str]): The column of each token.
-    RETURNS (List[Entity]): The entities, those inside others too.
+    RETURNS (List[Entity]): The entities, also those inside others.
     """
     entities: list[Entity] = []
     opened: list[tuple[int, str]] = []
@@ -87,7 +88,7 @@ def read_brackets(names: list[str]) -> list[Entity]:
                 if not opened:
                     raise TagError(i, f"{cell!r} closes a name that isn't open")
                 start, label = opened.pop()
-                entities.append((start, i + 1, label))
+                entities.append(Entity(start, i + 1, label))
     if opened:
         start, label = opened[0]
         raise TagError(start, f"the name ({label} isn't closed in its sentence")

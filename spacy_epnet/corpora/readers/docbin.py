@@ -1,4 +1,4 @@
-"""What spaCy itself writes."""
+"""Read spaCy's binary format."""
 
 from collections import deque
 from collections.abc import Iterator
@@ -10,8 +10,9 @@ from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
 from ..docbins import read_docs
-from ..files import open_binary
-from ..reading import META_KEY, Reading, Sentence, TokenDocument
+from ..docs import META_KEY
+from ..documents import Reading, Sentence, TokenDocument
+from ..tags import Entity
 
 MISSING = 0
 
@@ -23,9 +24,7 @@ def read_docbin(path: Path, reading: Reading) -> Iterator[TokenDocument]:
     reading (Reading): How to read it.
     YIELDS (TokenDocument): The docs.
     """
-    with open_binary(path, reading.progress) as file:
-        data = file.read()
-    for doc in read_docs(data, path, Vocab()):
+    for doc in read_docs(path, Vocab(), reading.progress):
         if len(doc):
             meta = doc.user_data.get(META_KEY)
             known = meta if isinstance(meta, dict) else None
@@ -33,9 +32,7 @@ def read_docbin(path: Path, reading: Reading) -> Iterator[TokenDocument]:
 
 
 def _read_sentences(doc: Doc) -> list[Sentence]:
-    """The sentences of a doc, or the doc as one. An entity that crosses the border of
-    two makes one of them.
-    """
+    """Split a doc into its sentences, but never inside an entity."""
     ents = deque((ent.start, ent.end, ent.label_) for ent in doc.ents)
     inside = {i for start, end, _ in ents for i in range(start + 1, end)}
     iob = doc.to_array(ENT_IOB).tolist()
@@ -48,7 +45,7 @@ def _read_sentences(doc: Doc) -> list[Sentence]:
         own = []
         while ents and ents[0][0] < end:
             first, last, label = ents.popleft()
-            own.append((first - start, last - start, label))
+            own.append(Entity(first - start, last - start, label))
         sentences.append(
             Sentence(
                 [token.text for token in tokens],

@@ -1,18 +1,19 @@
-"""I2B2-2014: XML with a text and the entities in it by character."""
+"""Read I2B2-2014: XML with a text and its entities by character."""
 
 from collections.abc import Iterator
 from pathlib import Path
 from xml.parsers import expat
 
 from ...errors import CorpusError
+from ..documents import Reading, TextDocument, check_span
 from ..files import open_binary
-from ..reading import Reading, TextDocument, check_span
+from ..tags import Entity
 
 TEXT, TAGS = "TEXT", "TAGS"
 
 
 class _Refused(Exception):
-    """XML that could make its reader fetch files or fill the memory."""
+    """XML could make its reader fetch files or fill the memory."""
 
 
 def read_i2b2(path: Path, reading: Reading) -> Iterator[TextDocument]:
@@ -35,7 +36,7 @@ def read_i2b2(path: Path, reading: Reading) -> Iterator[TextDocument]:
             tags.append((parser.CurrentLineNumber, attributes))
         inside.append(name)
 
-    def refuse(*args) -> None:
+    def refuse(*args: object) -> None:
         raise _Refused("it declares a document type or entities, which isn't allowed")
 
     parser.StartElementHandler = start
@@ -54,11 +55,10 @@ def read_i2b2(path: Path, reading: Reading) -> Iterator[TextDocument]:
     except expat.ExpatError as err:
         reason = f"malformed XML: {expat.ErrorString(err.code)}"
         reading.on_error(CorpusError(path, reason, err.lineno))
-    except (LookupError, ValueError) as err:
-        # The declared encoding is unknown, or the tags are wrong.
-        known = isinstance(err, CorpusError)
-        reason = f"can't be decoded: {err}"
-        reading.on_error(err if known else CorpusError(path, reason, 1))  # type: ignore[arg-type]
+    except CorpusError as err:
+        reading.on_error(err)
+    except (LookupError, ValueError) as err:  # such as an unknown encoding
+        reading.on_error(CorpusError(path, f"can't be decoded: {err}", 1))
 
 
 def _make_document(
@@ -82,5 +82,5 @@ def _make_document(
         if quoted is not None and text[start:end].split() != quoted.split():
             reason = f"the text from {start} to {end} is {text[start:end]!r}"
             raise CorpusError(path, f"{reason}, and not {quoted!r}", line)
-        spans.append((start, end, label))
+        spans.append(Entity(start, end, label))
     return TextDocument(text, spans, {"file": path.name})

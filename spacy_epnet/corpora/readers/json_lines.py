@@ -1,15 +1,14 @@
-"""JSON: what annotation tools export, and Few-NERD's episodes."""
+"""Read JSON: exports of annotation tools, and Few-NERD's episodes."""
 
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import srsly
 
 from ...errors import CorpusError
-from ..files import BOM, decode, open_binary, read_lines, read_text
-from ..reading import (
+from ..documents import (
     Document,
     Reading,
     Sentence,
@@ -17,13 +16,16 @@ from ..reading import (
     TokenDocument,
     check_span,
 )
+from ..files import BOM, decode, open_binary, read_lines, read_text
 from ..tags import Entity, is_label, is_offset, read_tags
 
 REJECTED = "records that weren't annotated, or that an annotator rejected or skipped"
 SEVERAL = "records with several annotations, of which the first was taken"
 SEVERAL_LABELS = "spans with several labels, of which the first was taken"
 SPAN_KEYS = ("spans", "label", "labels", "entities")
-PARTS = ("support", "query")
+PARTS = ("support", "query")  # of an episode
+
+Record: TypeAlias = dict[str, Any]  # whatever a file has
 
 
 def read_json(path: Path, reading: Reading) -> Iterator[Document]:
@@ -34,7 +36,7 @@ def read_json(path: Path, reading: Reading) -> Iterator[Document]:
     YIELDS (Document): The documents.
     """
     episodes = 0
-    for place, line, record in _read_records(path, reading):
+    for position, line, record in _read_records(path, reading):
         try:
             if not isinstance(record, dict):
                 raise ValueError("the record isn't an object")
@@ -45,7 +47,7 @@ def read_json(path: Path, reading: Reading) -> Iterator[Document]:
                 documents = _read_annotated(record, reading)
         except (LookupError, TypeError, ValueError, AttributeError) as err:
             reason = f"{err} is missing" if isinstance(err, KeyError) else str(err)
-            reading.on_error(CorpusError(path, f"{place}{reason}", line))
+            reading.on_error(CorpusError(path, f"{position}{reason}", line))
         else:
             for document in documents:
                 yield document._replace(line=line)
@@ -54,7 +56,11 @@ def read_json(path: Path, reading: Reading) -> Iterator[Document]:
 def _read_records(
     path: Path, reading: Reading
 ) -> Iterator[tuple[str, int | None, Any]]:
-    """The records of a file: where each is in words, its line, and the record."""
+    """Read the records of a file.
+
+    YIELDS (Tuple[str, Optional[int], Any]): The position of each in words, or its line,
+        and the record.
+    """
     with open_binary(path) as file:
         opening = decode(file.read(64), path, 1, errors="ignore")
     if opening.lstrip(BOM).lstrip().startswith("["):
@@ -76,8 +82,8 @@ def _read_records(
                 yield "", number, record
 
 
-def _read_episode(record: dict, number: int) -> list[TokenDocument]:
-    """Few-NERD: words and bare types of the support and the query sentences."""
+def _read_episode(record: Record, number: int) -> list[TokenDocument]:
+    """Read an episode of Few-NERD: words and bare types of the sentences."""
     documents = []
     for part in PARTS:
         sentences = zip(record[part]["word"], record[part]["label"], strict=True)
@@ -95,8 +101,8 @@ def _read_episode(record: dict, number: int) -> list[TokenDocument]:
     return documents
 
 
-def _read_annotated(record: dict, reading: Reading) -> list[TextDocument]:
-    """A text with spans, or nothing if it wasn't annotated."""
+def _read_annotated(record: Record, reading: Reading) -> list[TextDocument]:
+    """Read a text with spans, or nothing if it wasn't annotated."""
     if record.get("answer", "accept") != "accept":
         reading.notes[REJECTED] += 1
         return []
@@ -104,13 +110,13 @@ def _read_annotated(record: dict, reading: Reading) -> list[TextDocument]:
         return _read_label_studio(record, reading)
     # Prodigy has "spans" of objects, Doccano "label" or "labels" of triples, or
     # "entities" of objects, and Label Studio's short form "label" of objects.
-    spans: list = next((record[key] for key in SPAN_KEYS if record.get(key)), [])
+    spans: list[Any] = next((record[key] for key in SPAN_KEYS if record.get(key)), [])
     text = _get_text(record)
     return [TextDocument(text, [_read_span(span, text, reading) for span in spans])]
 
 
-def _read_label_studio(record: dict, reading: Reading) -> list[TextDocument]:
-    """The text is under "data", the spans under the annotations."""
+def _read_label_studio(record: Record, reading: Reading) -> list[TextDocument]:
+    """Read Label Studio: text under "data", spans under "annotations"."""
     annotations = [
         annotation
         for annotation in record.get("annotations") or record.get("completions") or []
@@ -126,9 +132,7 @@ def _read_label_studio(record: dict, reading: Reading) -> list[TextDocument]:
     return [TextDocument(text, spans)]
 
 
-def _read_span(span: Any, text: str, reading: Reading) -> Entity:
-    start: Any
-    end: Any
+def _read_span(span: object, text: str, reading: Reading) -> Entity:
     quoted = None
     if isinstance(span, dict):
         start = span.get("start", span.get("start_offset"))
@@ -146,13 +150,13 @@ def _read_span(span: Any, text: str, reading: Reading) -> Entity:
 
 
 def _find_quoted(quoted: str, start: int, end: int, text: str) -> tuple[int, int]:
-    """Offsets of a text that is quoted, which some tools count as JavaScript does."""
+    """Find the offsets of a quoted text. Some tools count them as JavaScript does."""
     words = quoted.split()
     if text[start:end].split() == words:
         return start, end
-    places = _list_utf16_places(text)
-    if 0 <= start <= end < len(places):
-        first, last = places[start], places[end]
+    offsets = _map_utf16_offsets(text)
+    if 0 <= start <= end < len(offsets):
+        first, last = offsets[start], offsets[end]
         if text[first:last].split() == words:
             return first, last
     reason = f"isn't where its span is, from {start} to {end}"
@@ -160,14 +164,14 @@ def _find_quoted(quoted: str, start: int, end: int, text: str) -> tuple[int, int
 
 
 @lru_cache(maxsize=1)
-def _list_utf16_places(text: str) -> list[int]:
-    """The characters that UTF-16's units are of, where an emoji has two."""
+def _map_utf16_offsets(text: str) -> list[int]:
+    """Map offsets of UTF-16, where an emoji counts twice, to those of characters."""
     units = (1 + (ord(char) > 0xFFFF) for char in text)
-    places = [i for i, count in enumerate(units) for _ in range(count)]
-    return [*places, len(text)]
+    offsets = [i for i, count in enumerate(units) for _ in range(count)]
+    return [*offsets, len(text)]
 
 
-def _get_text(record: dict) -> str:
+def _get_text(record: Record) -> str:
     text = record["text"] if "text" in record else record["data"]
     if not isinstance(text, str):
         raise ValueError("the text isn't a string")

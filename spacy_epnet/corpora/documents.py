@@ -1,0 +1,91 @@
+"""Documents as readers of all formats return them, and how to read."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeAlias
+
+from ..errors import CorpusError
+from .tags import Entity, is_label, is_offset
+
+Meta: TypeAlias = dict[str, str | int]
+
+
+class Sentence(NamedTuple):
+    """Words and their entities, which may overlap.
+
+    words (List[str]): The words.
+    entities (List[Entity]): The entities, by word.
+    spaces (Optional[List[bool]]): Whether a space follows each word, if known.
+    unknown (Sequence[int]): Words that may or may not be in an entity.
+    """
+
+    words: list[str]
+    entities: list[Entity]
+    spaces: list[bool] | None = None
+    unknown: Sequence[int] = ()
+
+
+class TokenDocument(NamedTuple):
+    """Sentences of one document."""
+
+    sentences: list[Sentence]
+    meta: Meta | None = None
+    line: int | None = None
+
+
+class TextDocument(NamedTuple):
+    """Running text, with entities by character."""
+
+    text: str
+    spans: list[Entity]
+    meta: Meta | None = None
+    line: int | None = None
+
+
+Document: TypeAlias = TokenDocument | TextDocument
+
+
+def check_span(start: object, end: object, label: object, text: str) -> Entity:
+    """Refuse an entity that isn't in its text.
+
+    start (object): The first character.
+    end (object): The character after the last one.
+    label (object): The type.
+    text (str): The text.
+    RETURNS (Entity): The entity, by character.
+    """
+    if not (is_offset(start) and is_offset(end) and is_label(label)):
+        found = f"{start!r}, {end!r}, {label!r}"
+        raise ValueError(f"not a span with a start, an end and a label: {found}")
+    if not 0 <= start <= end <= len(text):
+        span = f"{label} from {start} to {end}"
+        raise ValueError(f"{span} isn't in the text, which ends at {len(text)}")
+    return Entity(start, end, label)
+
+
+def raise_error(error: CorpusError) -> None:
+    raise error
+
+
+@dataclass
+class Reading:
+    """Options of readers, and what they report.
+
+    on_error (Callable[[CorpusError], None]): Called for a sentence or document that
+        can't be read. If it returns, that is left out and reading continues.
+    progress (Callable[[int], object]): Called with the bytes read from the disk.
+    columns (Tuple[int, int]): The columns of the word and the tag.
+    separator (Optional[str]): The separator of columns. Detected by default.
+    comment (Optional[str]): The prefix of rows to ignore.
+    repair_tags (bool): Whether an I- that continues nothing begins an entity.
+    notes (Counter): How often a reader changed or left out what.
+    """
+
+    on_error: Callable[[CorpusError], None] = raise_error
+    progress: Callable[[int], object] = lambda count: None
+    columns: tuple[int, int] = (0, -1)
+    separator: str | None = None
+    comment: str | None = None
+    repair_tags: bool = False
+    notes: Counter[str] = field(default_factory=Counter)
