@@ -1,40 +1,43 @@
-"""One way to write an output: it is there whole, or what was there before is.
+"""Write files and folders so that the old output stays until the new one is complete.
 
-While something is written, a hidden folder beside its place has
+An output is written in a hidden folder beside it, which only this process uses:
 
-lock      a file that the process which writes keeps locked
-new/      what is written
-whole/    what new/ is called as soon as files that belong together are all there
-old/      what waits until the new has taken its place
+.epnet-KEY-RANDOM/     KEY stands for the output's name
+├── .epnet-lock        locked until the process ends, however it ends
+├── .epnet-new/NAME    what is written
+└── .epnet-old/NAME    the old output, for a moment, if the disk can't exchange folders
 
-What a process that was killed leaves of it is brought to an end by the next one that
-writes something to the same folder.
+When it is complete it is exchanged with the old output in one step. What killed
+processes left is deleted by the next one that writes the same output. Nothing that is
+found on the disk is ever moved, and no other folder is touched.
 """
 
 import ctypes
 import os
 import shutil
 import signal
+import stat
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from hashlib import sha256
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import IO, TypeAlias
+from typing import TypeAlias
+
+from filelock import FileLock, Timeout
 
 from .errors import CorpusError
-
-if sys.platform != "win32":
-    import fcntl
 
 MayReplace: TypeAlias = Callable[[Path], bool]
 
 PREFIX = ".epnet-"
-LOCK, NEW, WHOLE, OLD = "lock", "new", "whole", "old"
+LOCK, NEW, OLD = f"{PREFIX}lock", f"{PREFIX}new", f"{PREFIX}old"
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
-# Of Linux, for paths as they are and for changing places.
-AT_FDCWD, RENAME_EXCHANGE = -100, 2
+MOUNTS = Path("/proc/self/mountinfo")
+# From the headers of Linux and macOS.
+AT_FDCWD, RENAME_EXCHANGE, RENAME_SWAP = -100, 2, 2
 
 
 def refuse(folder: Path) -> bool:
@@ -44,162 +47,150 @@ def refuse(folder: Path) -> bool:
 
 @contextmanager
 def write_whole(output: Path, *, may_replace: MayReplace = refuse) -> Iterator[Path]:
-    """Make a file or folder that is there whole or not at all. What is there before
-    stays until then.
+    """Write a file or folder that replaces the old one when it is complete.
 
-    output (Path): Where it is to be. A file there is replaced. A link stays, and what
+    output (Path): The file or folder. A file there is replaced. A link stays, and what
         it points to is replaced.
-    may_replace (Callable[[Path], bool]): Whether a folder that is there is replaced
-        as well.
-    YIELDS (Path): Where to write it. It is moved to its place when all went well.
+    may_replace (Callable[[Path], bool]): Whether to replace a folder that is there.
+    YIELDS (Path): Where to write it. Its parent is an empty folder, for scratch files.
     """
-    with write_together([output], may_replace=may_replace) as (path,):
-        yield path
+    check_replaceable(output, may_replace)
+    target = find_place(output)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    delete_stale(target)
+    with _open_work_folder(target) as work:
+        new = work / NEW / target.name
+        yield new
+        with hold_signals():
+            check_replaceable(target, may_replace)
+            _move(new, target, aside=work / OLD / target.name)
+    delete_stale(target)
 
 
-@contextmanager
-def write_together(
-    outputs: Sequence[Path], *, may_replace: MayReplace = refuse
-) -> Iterator[list[Path]]:
-    """Make several files of a folder, of which all are there or none.
-
-    outputs (Sequence[Path]): Where they are to be.
-    may_replace (Callable[[Path], bool]): If it is only one, whether a folder that is
-        there is replaced.
-    YIELDS (List[Path]): Where to write each.
-    """
-    for output in outputs:
-        check_replaceable(output, may_replace)
-    places = [find_place(output) for output in outputs]
-    parent = places[0].parent
-    if any(place.parent != parent for place in places):
-        raise CorpusError(outputs[-1], f"it belongs beside {places[0]}, and is a link")
-    parent.mkdir(parents=True, exist_ok=True)
-    settle_left_overs(parent)
-    work: Path | None = None
+def _move(new: Path, target: Path, *, aside: Path) -> None:
+    """Move an output to its place, in one step if the disk can do so."""
     try:
-        with hold_signals():
-            work, lock = _open_work(parent)
-            (work / NEW).mkdir()
-            (work / OLD).mkdir()
-        yield [work / NEW / place.name for place in places]
-        with hold_signals():
-            _put_in_place(work, places)
-    finally:
-        if work is not None:
-            with hold_signals():
-                _settle(work)
-                if lock is not None:
-                    lock.close()
-
-
-def _put_in_place(work: Path, places: list[Path]) -> None:
-    """Move what was written to its place."""
-    if len(places) == 1:
-        (place,) = places
-        _replace(work / NEW / place.name, place, aside=work / OLD / place.name)
+        os.replace(new, target)  # does for files, and where there is nothing
         return
-    for place in places:
-        if place.exists():
-            shutil.copy2(place, work / OLD / place.name)
-    os.replace(work / NEW, work / WHOLE)
-    try:
-        for place in places:
-            os.replace(work / WHOLE / place.name, place)
     except OSError:
-        for place in places:
-            _put_back(work, place)
-        os.replace(work / WHOLE, work / NEW)
-        raise
-
-
-def _replace(new: Path, place: Path, *, aside: Path) -> None:
-    """Move something to its place. What is there, and can't be replaced in one step
-    because it is a folder, or a folder comes, waits aside if they can't change places.
-    """
-    if not place.exists() or not (place.is_dir() or new.is_dir()):
-        os.replace(new, place)
-    elif not exchange(new, place):
-        os.replace(place, aside)
+        if not target.exists():
+            raise
+    if not exchange(new, target):
+        aside.parent.mkdir()
+        os.replace(target, aside)
         try:
-            os.replace(new, place)
+            os.replace(new, target)
         except BaseException:
-            os.replace(aside, place)
+            os.replace(aside, target)
             raise
 
 
-def _put_back(work: Path, place: Path) -> None:
-    """Undo what was done to one of several places."""
-    if (work / OLD / place.name).exists():
-        os.replace(work / OLD / place.name, place)
-    elif not (work / WHOLE / place.name).exists():
-        place.unlink()
-
-
 def exchange(one: Path, other: Path) -> bool:
-    """Let two files or folders change places in one step, so that there is no moment
-    with neither.
+    """Exchange two files or folders in one step.
 
     one (Path): The one.
     other (Path): The other.
-    RETURNS (bool): Whether the system and its disk can do so.
+    RETURNS (bool): Whether the system and the disk could do so.
     """
-    if sys.platform != "linux":
-        return False
-    rename = getattr(ctypes.CDLL(None), "renameat2", None)
-    paths = AT_FDCWD, os.fsencode(one), AT_FDCWD, os.fsencode(other)
-    return rename is not None and rename(*paths, RENAME_EXCHANGE) == 0
+    paths = os.fsencode(one), os.fsencode(other)
+    if sys.platform == "linux":
+        rename = getattr(ctypes.CDLL(None), "renameat2", None)
+        ends = AT_FDCWD, paths[0], AT_FDCWD, paths[1]
+        return rename is not None and rename(*ends, RENAME_EXCHANGE) == 0
+    if sys.platform == "darwin":
+        return bool(ctypes.CDLL(None).renamex_np(*paths, RENAME_SWAP) == 0)
+    return False
 
 
-def settle_left_overs(folder: Path) -> None:
-    """Bring to an end what processes that were killed have left in a folder. What was
-    there is there again, and nothing else.
-
-    folder (Path): The folder.
-    """
-    for work in folder.glob(f"{PREFIX}*"):
-        # What can't be locked is in use, or another user's.
-        with suppress(OSError):
-            names = {path.name for path in work.iterdir()}
-            if names <= {LOCK, NEW, WHOLE, OLD} and not work.is_symlink():
-                with _lock(work), hold_signals():
-                    _settle(work)
-
-
-def _settle(work: Path) -> None:
-    """End some writing, whatever has been done of it."""
-    for new in (work / WHOLE).glob("*"):
-        os.replace(new, work.parent / new.name)
-    for old in (work / OLD).glob("*"):
-        if not (work.parent / old.name).exists():
-            os.replace(old, work.parent / old.name)
-    shutil.rmtree(work, ignore_errors=True)
-
-
-def _open_work(parent: Path) -> tuple[Path, IO | None]:
-    """Make a folder to write in, locked where there are locks."""
-    while True:
-        work = Path(mkdtemp(dir=parent, prefix=PREFIX))
-        try:
-            return work, _lock(work)
-        except (FileNotFoundError, BlockingIOError):
-            continue  # another process was quicker, and took it for a left-over
-        except OSError:
-            return work, None
-
-
-def _lock(work: Path) -> IO:
-    """Lock the folder of a process, until the file is closed or the process ends."""
-    if sys.platform == "win32":
-        raise OSError("there are no locks")
-    file = (work / LOCK).open("w")
+@contextmanager
+def _open_work_folder(target: Path) -> Iterator[Path]:
+    """Make a locked folder beside an output, and delete it at the end."""
+    work = None
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        (work / LOCK).stat()  # is it still there?
-    except BaseException:
-        file.close()
-        raise
-    return file
+        with hold_signals():
+            work, lock = _make_work_folder(target)
+        (work / NEW).mkdir()
+        yield work
+    finally:
+        if work is not None:
+            with hold_signals():
+                _delete_work_folder(work, lock, target)
+
+
+def _make_work_folder(target: Path) -> tuple[Path, FileLock]:
+    work = Path(mkdtemp(prefix=get_prefix(target), dir=target.parent))
+    lock = FileLock(work / LOCK, blocking=False, thread_local=False)
+    try:
+        lock.acquire()
+    except (Timeout, FileExistsError, FileNotFoundError):
+        return _make_work_folder(target)  # another process took it for a stale one
+    except (OSError, NotImplementedError):
+        pass  # a disk without locks, on which nothing counts as stale
+    return work, lock
+
+
+def delete_stale(target: Path) -> None:
+    """Delete what killed processes of this user left of writing an output.
+
+    target (Path): The output.
+    """
+    for work in _list_work_folders(target):
+        with suppress(OSError, NotImplementedError):
+            lock = FileLock(work / LOCK, blocking=False)
+            if _is_own(work / LOCK, stat.S_ISREG):
+                with lock:
+                    _delete_work_folder(work, lock, target)
+            else:
+                work.rmdir()  # if it is empty, because it wasn't locked yet
+
+
+def _delete_work_folder(work: Path, lock: FileLock, target: Path) -> None:
+    """Delete what has a name of ours, because others can move folders into this one's
+    place if they may write beside it.
+    """
+    if (work / OLD).exists() and not target.exists():
+        return  # the old output, which couldn't be moved back
+    for name in (NEW, OLD):
+        shutil.rmtree(work / name, ignore_errors=True)
+    with suppress(OSError):  # on Windows only what isn't locked can be deleted
+        (work / LOCK).unlink()
+    lock.release()
+    with suppress(OSError):
+        (work / LOCK).unlink(missing_ok=True)
+        work.rmdir()
+
+
+def find_moved_aside(target: Path) -> Path | None:
+    """Find an output that a process had moved aside when it was killed.
+
+    target (Path): The output, which isn't there.
+    RETURNS (Optional[Path]): Where it is now.
+    """
+    target = find_place(target)
+    found = [work / OLD / target.name for work in _list_work_folders(target)]
+    return next((path for path in found if path.exists()), None)
+
+
+def _list_work_folders(target: Path) -> list[Path]:
+    """List the folders that this user's processes made to write an output."""
+    found = target.parent.glob(f"{get_prefix(target)}*")
+    return [path for path in found if _is_own(path, stat.S_ISDIR)]
+
+
+def get_prefix(target: Path) -> str:
+    """RETURNS (str): What the folders are called in which an output is written."""
+    return f"{PREFIX}{sha256(os.fsencode(target.name)).hexdigest()[:12]}-"
+
+
+def _is_own(path: Path, is_kind: Callable[[int], bool]) -> bool:
+    """Whether a file or folder is this user's, and no link."""
+    try:
+        found = path.lstat()
+    except OSError:
+        return False
+    user = os.getuid() if sys.platform != "win32" else found.st_uid
+    is_link = stat.S_ISREG(found.st_mode) and found.st_nlink > 1
+    return is_kind(found.st_mode) and found.st_uid == user and not is_link
 
 
 @contextmanager
@@ -233,6 +224,9 @@ def check_replaceable(output: Path, may_replace: MayReplace = refuse) -> None:
     output (Path): What is to be written.
     may_replace (Callable[[Path], bool]): Whether a folder that is there is replaced.
     """
+    if is_mount_point(find_place(output)):
+        what = "something is mounted at this place, such as a volume of a container, so"
+        raise CorpusError(output, f"{what} it can't be replaced. Write into it instead")
     if output.is_dir():
         if not may_replace(output):
             what = "there is a folder at this place, with other files than are written"
@@ -240,6 +234,20 @@ def check_replaceable(output: Path, may_replace: MayReplace = refuse) -> None:
     elif output.exists() and not output.is_file():
         what = "it is a device or a pipe. What is written is moved to its place when it"
         raise CorpusError(output, f"{what} is whole, so give a file or a folder")
+
+
+def is_mount_point(path: Path) -> bool:
+    """Whether something is mounted at a path, be it from the same disk.
+
+    path (Path): The path, without links.
+    RETURNS (bool): Whether it is.
+    """
+    try:
+        mounts = MOUNTS.read_text(encoding="utf8", errors="surrogateescape")
+    except OSError:
+        return path.is_mount()
+    escapes = {ord(character): f"\\{ord(character):03o}" for character in " \t\n\\"}
+    return str(path).translate(escapes) in {m.split()[4] for m in mounts.splitlines()}
 
 
 def check_places(

@@ -32,7 +32,7 @@ from spacy_epnet.recognizer.pipeline import is_pipeline
 from spacy_epnet.sources import catalog
 from spacy_epnet.sources.packing import pack_source
 from spacy_epnet.training.checkpoint import load_progress
-from spacy_epnet.writing import PREFIX, settle_left_overs
+from spacy_epnet.writing import PREFIX
 
 from .conftest import _bare, get_weights, train
 from .util.faults import Faults, run_in_child, start, wait
@@ -67,14 +67,12 @@ class Command(NamedTuple):
 
     args (Callable[[str], str]): Its arguments, to write the one thing or the other.
     outputs (Tuple[str, ...]): What it writes.
-    are_together (bool): Whether all of it is from the same run.
     goes_on (bool): Whether it goes on where it stopped, always with the same thing.
     in_stages (bool): Whether it writes whole pipelines on the way there, too.
     """
 
     args: Callable[[str], str]
     outputs: tuple[str, ...]
-    are_together: bool = False
     goes_on: bool = False
     in_stages: bool = False
 
@@ -99,7 +97,6 @@ COMMANDS = {
     "sample": Command(
         lambda x: f"corpus-{x}.spacy out/set.spacy --shots 2",
         ("out/set.spacy", "out/set.json"),
-        are_together=True,
     ),
     "mark-missing": Command(
         lambda x: f"source corpus-{x}.spacy out/x.spacy", ("out/x.spacy",)
@@ -358,8 +355,6 @@ def test_outputs_are_old_or_new_and_nothing_is_left_over(name):
             shutil.rmtree("out")
         wanted = "a" if command.goes_on or current == "b" else "b"
         codes.append(strike(lambda x=wanted: run(x), number, kind, usual[wanted], rng))
-        if command.are_together and Path("out").exists():
-            settle_left_overs(Path("out"))
         found = get_state(command)
         for output, content in found.items():
             if command.goes_on and content is None:
@@ -369,8 +364,6 @@ def test_outputs_are_old_or_new_and_nothing_is_left_over(name):
             known = [state[output] for state in states.values()]
             assert content in known or (output in RESULTS and command.goes_on)
         check_what_is_kept(states["a"])
-        if command.are_together:
-            assert found in states.values()
         if found in states.values() and not command.goes_on:
             current = next(x for x, state in states.items() if state == found)
     assert {-signal.SIGKILL, 1} <= {*codes} <= {-signal.SIGKILL, 0, 1}

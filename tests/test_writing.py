@@ -1,12 +1,13 @@
-"""What is written is there whole, whatever happens."""
+"""An output is the old one or the new one, whatever happens to the process."""
 
 import errno
 import os
 import shutil
 import signal
 import stat
+import subprocess
 import threading
-from unittest.mock import patch
+from pathlib import Path
 
 import pytest
 
@@ -15,9 +16,10 @@ from spacy_epnet.errors import CorpusError
 from spacy_epnet.writing import (
     PREFIX,
     check_places,
+    check_replaceable,
+    find_moved_aside,
     hold_signals,
-    settle_left_overs,
-    write_together,
+    is_mount_point,
     write_whole,
 )
 
@@ -38,10 +40,10 @@ def write_folder(folder, text):
             (path / name).write_text(text)
 
 
-def write_pair(folder, text):
-    with write_together([folder / "a", folder / "b"]) as paths:
-        for path in paths:
-            path.write_text(text)
+def write_folder_in_two_steps(folder, text):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(writing, "exchange", lambda one, other: False)
+        write_folder(folder, text)
 
 
 def write_to_link(folder, text):
@@ -51,8 +53,11 @@ def write_to_link(folder, text):
     write_folder(folder, text)
 
 
+WRITERS = [write_file, write_folder, write_folder_in_two_steps, write_to_link]
+
+
 def read(folder):
-    """All there is, but for what is hidden: paths and texts."""
+    """All files but hidden ones: paths and texts."""
     return {
         path.relative_to(folder).as_posix(): path.read_text()
         for path in sorted(folder.rglob("*"))
@@ -64,22 +69,22 @@ def list_left_overs(folder):
     return list(folder.rglob(f"{PREFIX}*"))
 
 
-def write_without_exchange(folder, text):
-    with patch.object(writing, "exchange", lambda one, other: False):
-        write_folder(folder, text)
-
-
 def count_steps(write, folder):
     """How often a writer changes something on the disk."""
-    write(folder, "old")
 
     def count():
         steps = Faults().strike(lambda: write(folder, "new"), None, None)
         (folder.parent / "steps").write_text(str(len(steps)))
 
     assert run_in_child(count) == 0
-    write(folder, "old")
     return int((folder.parent / "steps").read_text())
+
+
+def strike(write, folder, step, fault):
+    """Let something happen to a writer before one of its steps."""
+    return run_in_child(
+        lambda: Faults().strike(lambda: write(folder, "new"), step, fault)
+    )
 
 
 @pytest.fixture
@@ -89,38 +94,46 @@ def folder(tmp_path):
     return folder
 
 
-WRITERS = [write_file, write_folder, write_without_exchange, write_pair, write_to_link]
-
-
 @pytest.mark.parametrize("write", WRITERS)
-def test_processes_killed_at_any_step_leave_the_old_or_the_new(folder, write):
-    n_steps = count_steps(write, folder)
-    assert n_steps > 8
+def test_a_process_killed_at_any_step_leaves_the_old_or_the_new(folder, write):
+    write(folder, "old")
     old = read(folder)
     new = dict.fromkeys(old, "new")
+    n_steps = count_steps(write, folder)
+    assert n_steps > 8
     found = []
     for step in range(n_steps):
-        code = run_in_child(
-            lambda step=step: Faults().strike(
-                lambda: write(folder, "new"), step, signal.SIGKILL
-            )
-        )
-        assert code == -signal.SIGKILL
-        if write in (write_pair, write_without_exchange):
-            # Whoever reads or writes there next puts them back in one step.
-            settle_left_overs(folder)
-        found.append(read(folder))
         write(folder, "old")
-        assert read(folder) == old
         assert not list_left_overs(folder)
+        assert strike(write, folder, step, signal.SIGKILL) == -signal.SIGKILL
+        aside = find_moved_aside(folder / "a")
+        if aside is not None and not (folder / "a").exists():
+            assert write is write_folder_in_two_steps
+            shutil.move(aside, folder / "a")
+        found.append(read(folder))
     n_old = found.count(old)
     assert 0 < n_old < n_steps
     assert found == [old] * n_old + [new] * (n_steps - n_old)
+    write(folder, "new")
+    assert not list_left_overs(folder)
+
+
+@pytest.mark.parametrize("write", WRITERS)
+def test_a_first_output_is_complete_or_missing(folder, write):
+    n_steps = count_steps(write, folder)
+    new = read(folder)
+    for step in range(n_steps):
+        shutil.rmtree(folder)
+        folder.mkdir()
+        strike(write, folder, step, signal.SIGKILL)
+        assert read(folder) in ({}, new)
+        write(folder, "new")
+        assert not list_left_overs(folder)
 
 
 @pytest.mark.parametrize("fault", [signal.SIGINT, errno.ENOSPC])
 @pytest.mark.parametrize("write", WRITERS)
-def test_interrupts_and_full_disks_at_any_step_leave_no_left_over(folder, write, fault):
+def test_interrupts_and_full_disks_leave_nothing_else(folder, write, fault):
     def strike_all():
         faults = Faults()
         n_steps = len(faults.strike(lambda: write(folder, "new"), None, None))
@@ -136,24 +149,19 @@ def test_interrupts_and_full_disks_at_any_step_leave_no_left_over(folder, write,
     assert run_in_child(strike_all) == 0
 
 
-@pytest.mark.parametrize("write", [write_file, write_folder, write_pair])
-def test_what_was_not_there_is_there_whole_or_not_at_all(folder, write):
+def test_the_signal_to_terminate_waits_until_the_output_is_in_its_place(folder):
+    write = write_folder_in_two_steps
     n_steps = count_steps(write, folder)
-    new = dict.fromkeys(read(folder), "new")
-    for step in range(0, n_steps):
-        shutil.rmtree(folder)
-        folder.mkdir()
-        run_in_child(
-            lambda step=step: Faults().strike(
-                lambda: write(folder, "new"), step, signal.SIGKILL
-            )
-        )
-        settle_left_overs(folder)
-        assert read(folder) in ({}, new)
-        assert not list_left_overs(folder)
+    new = read(folder)
+    for step in range(n_steps):
+        write(folder, "old")
+        assert strike(write, folder, step, signal.SIGTERM) == -signal.SIGTERM
+        assert read(folder) in (new, dict.fromkeys(new, "old"))
+    write(folder, "new")
+    assert not list_left_overs(folder)
 
 
-def test_errors_of_the_writer_leave_the_old(tmp_path):
+def test_an_error_of_the_writer_leaves_the_old(tmp_path):
     write_folder(tmp_path, "old")
     before = read(tmp_path)
 
@@ -169,43 +177,59 @@ def test_errors_of_the_writer_leave_the_old(tmp_path):
         assert not list_left_overs(tmp_path)
 
 
-def test_the_second_of_two_files_that_can_not_be_moved_takes_the_first_back(tmp_path):
-    for old in ({}, {"a": "old"}, {"a": "old", "b": "old"}):
-        folder = tmp_path / str(len(old))
-        folder.mkdir()
-        for name, text in old.items():
-            (folder / name).write_text(text)
-        replace = os.replace
+def test_an_old_output_that_cannot_be_moved_back_is_kept(tmp_path, monkeypatch):
+    write_folder(tmp_path, "old")
+    replace = os.replace
 
-        def fail(source, target, replace=replace, folder=folder):
-            if target == folder / "b" and "whole" in str(source):
-                raise OSError(errno.EIO, "bad disk")
-            return replace(source, target)
+    def fail(source, target):
+        if target == tmp_path / "a":
+            raise OSError(errno.EIO, "bad disk")
+        replace(source, target)
 
-        with patch("os.replace", fail), pytest.raises(OSError, match="bad disk"):
-            write_pair(folder, "new")
-        assert read(folder) == old
-        assert not list_left_overs(folder)
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(OSError, match="bad disk"):
+        write_folder_in_two_steps(tmp_path, "new")
+    assert (find_moved_aside(tmp_path / "a") / "one").read_text() == "old"
+    monkeypatch.undo()
+    write_folder(tmp_path, "new")
+    assert read(tmp_path) == {"a/one": "new", "a/two": "new"}
+    assert not list_left_overs(tmp_path)
 
 
-def test_what_another_process_is_writing_is_left_alone(tmp_path):
+def test_an_output_that_has_become_something_else_is_not_replaced(tmp_path):
+    def write():
+        with write_whole(tmp_path / "a") as path:
+            path.write_text("new")
+            (tmp_path / "a").mkdir()
+            (tmp_path / "a" / "notes.txt").write_text("mine")
+
+    with pytest.raises(CorpusError, match="a folder at this place"):
+        write()
+    assert read(tmp_path) == {"a/notes.txt": "mine"}
+
+
+def test_another_process_that_writes_the_same_is_left_alone(tmp_path):
     with write_whole(tmp_path / "a") as path:
         path.write_text("first")
-        assert run_in_child(lambda: write_folder(tmp_path, "x")) == 0
+        assert run_in_child(lambda: write_folder(tmp_path, "second")) == 0
         assert path.read_text() == "first"
         shutil.rmtree(tmp_path / "a")
     assert read(tmp_path) == {"a": "first"}
 
 
-def test_folders_that_only_look_like_left_overs_are_left_alone(tmp_path):
-    mine = tmp_path / f"{PREFIX}mine"
-    mine.mkdir()
-    (mine / "thesis.txt").write_text("years of work")
-    (tmp_path / f"{PREFIX}link").symlink_to(tmp_path)
-    (tmp_path / f"{PREFIX}file").write_text("mine")
-    write_file(tmp_path, "new")
-    assert (mine / "thesis.txt").read_text() == "years of work"
-    assert len(list_left_overs(tmp_path)) == 3
+@pytest.mark.parametrize("write", [write_file, write_folder])
+def test_threads_write_the_same(folder, write):
+    def write_often():
+        for _ in range(20):
+            write(folder, "new")
+
+    threads = [threading.Thread(target=write_often) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert set(read(folder).values()) == {"new"}
+    assert not list_left_overs(folder)
 
 
 def test_links_stay_and_what_they_point_to_is_replaced(tmp_path):
@@ -220,14 +244,6 @@ def test_links_stay_and_what_they_point_to_is_replaced(tmp_path):
     write_file(tmp_path, "newer")
     assert (far / "there").read_text() == "newer"
     assert read(far) == {"there": "newer"}
-
-
-def test_files_that_belong_together_are_in_one_folder(tmp_path):
-    (tmp_path / "far").mkdir()
-    (tmp_path / "b").symlink_to(tmp_path / "far" / "b")
-    with pytest.raises(CorpusError, match="belongs beside"):
-        write_pair(tmp_path, "new")
-    assert read(tmp_path) == {}
 
 
 def test_devices_pipes_and_folders_of_others_are_not_replaced(tmp_path):
@@ -246,13 +262,38 @@ def test_devices_pipes_and_folders_of_others_are_not_replaced(tmp_path):
     assert not list_left_overs(tmp_path)
 
 
+@pytest.mark.parametrize("kind", [["-t", "tmpfs", "none"], ["--bind", "."]])
+def test_a_mount_point_is_refused_before_anything_is_written(tmp_path, kind):
+    output = tmp_path / "my output"
+    output.mkdir()
+    if subprocess.run(["mount", *kind, output], capture_output=True).returncode:
+        pytest.skip("only root can mount")
+    try:
+        assert is_mount_point(output)
+        with pytest.raises(CorpusError, match="mounted at this place"):
+            check_replaceable(output, lambda folder: True)
+    finally:
+        subprocess.run(["umount", output], check=True)
+    check_replaceable(output, lambda folder: True)
+
+
+def test_mount_points_with_odd_names_are_found(tmp_path, monkeypatch):
+    line = r"29 1 0:26 / /a\040b\134c rw - ext4 /dev/sda rw" + "\n"
+    (tmp_path / "mountinfo").write_text(line)
+    monkeypatch.setattr(writing, "MOUNTS", tmp_path / "mountinfo")
+    assert is_mount_point(Path("/a b\\c"))
+    assert not is_mount_point(tmp_path)
+    monkeypatch.setattr(writing, "MOUNTS", tmp_path / "missing")
+    assert is_mount_point(Path("/"))
+
+
 def test_names_as_long_as_the_disk_allows(tmp_path):
     with write_whole(tmp_path / ("x" * 255)) as path:
         path.write_text("new")
     assert (tmp_path / ("x" * 255)).read_text() == "new"
 
 
-def test_outputs_are_apart_from_inputs_and_from_each_other(tmp_path):
+def test_an_output_is_apart_from_inputs_and_other_outputs(tmp_path):
     folder = tmp_path / "pipeline"
     folder.mkdir()
     (folder / "meta.json").write_text("{}")
@@ -297,10 +338,3 @@ def test_signals_wait_and_then_are_as_before():
     assert steps == ["done"]
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
-
-
-def test_threads_can_write(tmp_path):
-    thread = threading.Thread(target=write_folder, args=(tmp_path, "new"))
-    thread.start()
-    thread.join()
-    assert read(tmp_path) == {"a/one": "new", "a/two": "new"}

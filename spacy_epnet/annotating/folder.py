@@ -21,7 +21,7 @@ from typing import Any
 import srsly
 
 from ..errors import CorpusError, OutputError
-from ..writing import settle_left_overs, write_whole
+from ..writing import write_whole
 from .annotator import Result
 from .shards import SUFFIXES, Layout, to_json_line
 
@@ -56,7 +56,6 @@ class Folder:
         self.path.mkdir(parents=True, exist_ok=True)
         with lock(self.path):
             self._check(description)  # another run may have been quicker
-            self._clean_up()
             if not (self.path / MANIFEST).exists():
                 self._write_manifest(description)
             self.done = {line["shard"]: line for line in self._read_done()}
@@ -92,11 +91,6 @@ class Folder:
     def _write_manifest(self, description: dict[str, Any], **more: Any) -> None:
         with write_whole(self.path / MANIFEST) as path:
             srsly.write_json(path, {"annotation": description, **more})
-
-    def _clean_up(self) -> None:
-        """Remove what was being written when an earlier run was killed."""
-        for folder in (self.path, self.path / SHARDS, self.path / REJECTS):
-            settle_left_overs(folder)
 
     def _read_done(self) -> Iterator[dict[str, int]]:
         if not (self.path / DONE).exists():

@@ -11,7 +11,7 @@ from spacy.tokens import Doc, DocBin
 from spacy.vocab import Vocab
 
 from ..errors import CorpusError
-from ..writing import check_places, check_replaceable, write_together
+from ..writing import check_places, check_replaceable, write_whole
 from .docbins import ATTRS, list_docbins, read_docs
 from .files import get_hash, read_text
 from .tags import Entity
@@ -118,7 +118,10 @@ class Corpus:
         check_support_places([output], [self.path])
         support = DocBin(attrs=ATTRS, docs=docs, store_user_data=True)
         manifest = self.describe(indices, **settings)
-        with write_together([output, get_manifest_path(output)]) as (path, beside):
+        with (
+            write_whole(get_manifest_path(output)) as beside,
+            write_whole(output) as path,
+        ):
             support.to_disk(path)
             manifest["support_sha256"] = get_hash(path)
             srsly.write_json(beside, manifest)

@@ -10,7 +10,7 @@ from tqdm import tqdm
 from ..encoder.download import ENCODERS, fetch_encoder, get_cache
 from ..errors import EPNetError, LoadingError, PipelineError, SettingError
 from ..recognizer.pipeline import is_pipeline
-from ..writing import settle_left_overs, write_whole
+from ..writing import find_moved_aside, write_whole
 from .packing import MANIFEST, read_manifest, unpack_source
 
 PACKED = Path(__file__).parent
@@ -106,15 +106,18 @@ def find_pipeline(name: str) -> Path | str:
     name (str): The name of a source, a folder, or a package.
     RETURNS (Union[Path, str]): Its folder, or the name of the package.
     """
-    if not Path(name).exists():
-        # A process that was killed may have moved it aside.
-        settle_left_overs(Path(name).parent)
     if Path(name).exists():
         return Path(name)
     if name in list_sources():
         return make_source(name)
     if is_package(name):
         return name
+    aside = find_moved_aside(Path(name))
+    if aside is not None:
+        raise PipelineError(
+            f"There is no pipeline '{name}'. A process that was killed while it wrote "
+            f"a new one has moved it to '{aside}'. Move it back, or make it again."
+        )
     known = ", ".join(list_sources())
     raise PipelineError(
         f"There is no pipeline '{name}': no folder and no installed package is called "
