@@ -27,7 +27,7 @@ from spacy.util import fix_random_seed, load_model_from_config
 
 from spacy_epnet.cli import epnet_cli
 from spacy_epnet.encoder import download
-from spacy_epnet.encoder.download import PackagedEncoder
+from spacy_epnet.encoder.download import CACHE_VARIABLE, PackagedEncoder
 from spacy_epnet.recognizer.pipeline import is_pipeline
 from spacy_epnet.sources import catalog
 from spacy_epnet.sources.packing import pack_source
@@ -194,7 +194,7 @@ def _at_work(workspace, monkeypatch):
     shutil.rmtree(workspace / "out", ignore_errors=True)
     monkeypatch.chdir(workspace)
     monkeypatch.setattr(catalog, "PACKED", workspace / "shipped")
-    monkeypatch.setenv(catalog.CACHE_VARIABLE, str(workspace / "out" / "cache"))
+    monkeypatch.setenv(CACHE_VARIABLE, str(workspace / "out" / "cache"))
     files = {path.name: path.read_bytes() for path in Path("encoder").iterdir()}
     hashes = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
     encoder = PackagedEncoder("tiny", ("tiny==1.0",), "tiny", hashes)

@@ -168,7 +168,6 @@ def test_a_line_of_the_journal_that_was_being_written(tmp_path, ruler, monkeypat
     journal = (out / "done.jsonl").read_bytes()
     (out / "done.jsonl").write_bytes(journal[:-20])
     (out / "shards" / "00000000.jsonl").unlink()
-    (out / "shards" / ".epnet-abc" / "new").mkdir(parents=True)
     annotated.clear()
     annotate(ruler, [path], out, shard_size=2)
     assert annotated == [0, 2]

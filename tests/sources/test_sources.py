@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 import spacy_epnet
 from spacy_epnet.cli import epnet_cli
+from spacy_epnet.encoder.download import CACHE_VARIABLE
 from spacy_epnet.recognizer.pipeline import hash_pipeline
 from spacy_epnet.sources import catalog
 from spacy_epnet.sources.changes import find_changes
@@ -40,7 +41,7 @@ def shipped(packed, tmp_path, monkeypatch):
     _, folder = packed
     shutil.copytree(folder, tmp_path / "shipped" / "tiny")
     monkeypatch.setattr(catalog, "PACKED", tmp_path / "shipped")
-    monkeypatch.setenv(catalog.CACHE_VARIABLE, str(tmp_path / "cache"))
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache"))
     return tmp_path / "shipped" / "tiny"
 
 
