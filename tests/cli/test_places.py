@@ -114,9 +114,9 @@ def test_pipes_and_folders_stay(folder, args):
 
 def test_files_that_are_no_manifest_are_not_replaced_by_one(folder):
     (folder / "notes.json").write_text('{"shopping": ["milk"]}')
-    assert "no manifest" in call("sample corpus.spacy notes.spacy")
+    assert "would replace it" in call("sample corpus.spacy notes.spacy")
     (folder / "notes-1.json").write_text("not even JSON")
-    assert "no manifest" in call("sample corpus.spacy notes.spacy --count 2")
+    assert "would replace it" in call("sample corpus.spacy notes.spacy --count 2")
     assert (folder / "notes-1.json").read_text() == "not even JSON"
     assert not (folder / "notes-0.spacy").exists()
 
