@@ -17,6 +17,8 @@ from thinc.layers.pytorchwrapper import forward as run_whole
 from thinc.util import is_torch_array
 from transformers.file_utils import ModelOutput
 
+from .._compat import set_forward
+
 # Word pieces of padding in a part. On a CPU, to run more than these takes longer than
 # to begin another part. Others run them beside the rest.
 MAX_PADDING = 32
@@ -30,7 +32,7 @@ def use_chunks(layer: Model, max_pieces: int) -> None:
         itself is a part of its own.
     """
     # An attribute of the layer would be saved with it, and overrule the config.
-    layer._func = partial(forward, max_pieces=max_pieces)
+    set_forward(layer, partial(forward, max_pieces=max_pieces))
 
 
 def forward(

@@ -6,22 +6,19 @@ spaCy (to a tok2vec), spacy-transformers or spacy-curated-transformers.
 """
 
 from collections.abc import Iterable
-from typing import Any
 
 from spacy.tokens import Doc
 from thinc.api import Model
 
-# spacy-curated-transformers' listeners are plain models with these attributes.
-CURATED_MARK = "_TRANSFORMER_LISTENER"
-CURATED_STATE = "_state"
+from .._compat import has_batch, is_curated_listener
 
 
 def get_listeners(model: Model) -> list[Model]:
-    """The listeners inside a model, to a transformer or to a tok2vec."""
+    """Return the listeners inside a model, to a transformer or to a tok2vec."""
     return [
         node
         for node in model.walk()
-        if hasattr(node, "upstream_name") or _is_curated(node)
+        if hasattr(node, "upstream_name") or is_curated_listener(node)
     ]
 
 
@@ -31,7 +28,7 @@ def is_connected(listener: Model) -> bool:
 
 
 def get_upstream(listener: Model) -> str:
-    """What a listener listens to, in words."""
+    """Name what a listener listens to."""
     return "transformer" if _hears_transformer(listener) else "tok2vec"
 
 
@@ -44,24 +41,14 @@ def count_unfed(listener: Model, docs: Iterable[Doc], *, is_train: bool) -> int:
         also have been handed over directly.
     RETURNS (int): How many of the docs the upstream component hasn't seen.
     """
-    if is_train and _has_batch(listener):
+    if is_train and has_batch(listener):
         return 0
     is_fed = _has_transformer_data if _hears_transformer(listener) else _has_tensor
     return sum(bool(len(doc)) and not is_fed(doc) for doc in docs)
 
 
-def _is_curated(node: Model) -> bool:
-    return CURATED_MARK in node.attrs
-
-
-def _has_batch(listener: Any) -> bool:
-    if _is_curated(listener):
-        return listener.attrs[CURATED_STATE].batch_id is not None
-    return listener._batch_id is not None
-
-
 def _hears_transformer(listener: Model) -> bool:
-    if _is_curated(listener):
+    if is_curated_listener(listener):
         return True
     from spacy.pipeline.tok2vec import Tok2VecListener
 

@@ -1,5 +1,6 @@
-"""What an encoder computes in: half precision in training, and other numbers than
-float32 in prediction, where they are faster. And which part of it is trained."""
+"""The shim around a transformer's network: which numbers it computes in, which part of
+it is trained, how it is loaded, and that several threads can use it at once.
+"""
 
 from copy import deepcopy
 from typing import Any, Literal, TypeAlias, get_args
@@ -9,21 +10,21 @@ import torch
 from spacy_transformers.data_classes import HFObjects
 from spacy_transformers.layers import TransformerModel
 from spacy_transformers.layers.hf_shim import HFShim
-from spacy_transformers.layers.transformer_model import huggingface_tokenize
 from thinc.api import ArgsKwargs, Optimizer, get_torch_default_device
 from thinc.util import convert_recursive, is_torch_array
 from torch import nn
+from transformers.file_utils import ModelOutput
 
+from .._compat import get_init_settings, get_version, set_objects
 from ..errors import InvalidSettingError
-from .freezing import freeze_lower
-from .guard import check_tokenizer
+from .loading import load_objects
 from .precision import get_fastest_dtype, has_bfloat16
 from .steady import ThreadSafeShim
 
 Inference: TypeAlias = Literal["float32", "bfloat16"]
 
 
-def use_precision_shim(
+def use_transformer_shim(
     model: TransformerModel,
     *,
     mixed_precision: bool,
@@ -45,12 +46,9 @@ def use_precision_shim(
         raise InvalidSettingError(
             "inference", inference, " or ".join(get_args(Inference))
         )
-    objects = HFObjects(
-        None, None, None, model._init_tokenizer_config, model._init_transformer_config
-    )
     on_cuda = mixed_precision and get_torch_default_device().type == "cuda"
-    shim = PrecisionShim(
-        objects,
+    shim = TransformerShim(
+        HFObjects(None, None, None, *get_init_settings(model)),
         mixed_precision=on_cuda,
         grad_scaler_config={"enabled": on_cuda, **grad_scaler_config},
     )
@@ -60,8 +58,9 @@ def use_precision_shim(
     model.layers[0].shims[0] = shim
 
 
-class PrecisionShim(ThreadSafeShim, HFShim):
-    """Trains in bfloat16 on CPUs that have it, and predicts with a twin of the network.
+class TransformerShim(ThreadSafeShim, HFShim):
+    """Trains in bfloat16 on CPUs that have it, and may predict with a faster copy of
+    the network.
 
     What is for CUDA stays with the base class. Unless told otherwise, predictions on a
     CPU are made in full precision, so that they don't depend on the machine.
@@ -70,10 +69,11 @@ class PrecisionShim(ThreadSafeShim, HFShim):
     trains_in_half = False
     inference: Inference = "float32"
     trained_layers: int | None = None
-    _twin: tuple[Any, list, Any] | None = None
-    _frozen: Any = None  # the network whose lower layers are frozen
+    # The network, the versions and devices of its weights, and its copy.
+    _copied: "tuple[nn.Module, list[tuple[int, torch.device]], nn.Module] | None" = None
+    _frozen: nn.Module | None = None  # the network whose lower layers are frozen
 
-    def begin_update(self, inputs: ArgsKwargs):
+    def begin_update(self, inputs: ArgsKwargs) -> tuple[ModelOutput, Any]:
         if self.trained_layers is not None and self._frozen is not self._model:
             freeze_lower(self._model, self.trained_layers)
             self._frozen = self._model
@@ -85,66 +85,34 @@ class PrecisionShim(ThreadSafeShim, HFShim):
 
     def finish_update(self, optimizer: Optimizer) -> None:
         super().finish_update(optimizer)
-        self._twin = None
+        self._copied = None
 
-    def predict(self, inputs: ArgsKwargs) -> Any:
-        twin = self._get_twin()
-        if twin is self._model:
+    def predict(self, inputs: ArgsKwargs) -> ModelOutput:
+        network = self._get_fastest()
+        if network is self._model:
             return super().predict(inputs)
         with torch.no_grad():
-            return _to_float(twin.eval()(*inputs.args, **inputs.kwargs))
+            return _to_float(network.eval()(*inputs.args, **inputs.kwargs))
 
-    def from_bytes(self, bytes_data: bytes) -> "PrecisionShim":
-        message = srsly.msgpack_loads(bytes_data)
-        check_tokenizer(message["tokenizer"])
-        super().from_bytes(bytes_data)
-        restore_numbers(self._model, message["config"])
-        forget_place(self._model, message["config"])
-        if self._hfmodel.tokenizer is not None:
-            # The first call changes settings, which other threads would stumble over.
-            huggingface_tokenize(self._hfmodel.tokenizer, [""])
+    def from_bytes(self, bytes_data: bytes) -> "TransformerShim":
+        set_objects(self, load_objects(srsly.msgpack_loads(bytes_data)))
         return self
 
-    def _get_twin(self) -> Any:
-        """The network that makes the predictions."""
+    def _get_fastest(self) -> nn.Module:
+        """Return the network that makes the predictions."""
         if self.inference == "float32":
             return self._model
-        weights = [(w._version, w.device) for w in self._model.parameters()]
-        known = self._twin  # which another thread may replace
+        weights = [(get_version(w), w.device) for w in self._model.parameters()]
+        known = self._copied  # which another thread may replace
         if known is None or known[:2] != (self._model, weights):
-            twin = make_twin(self._model, self.inference, self.device)
-            self._twin = known = (self._model, weights, twin)
+            fastest = copy_for_inference(self._model, self.inference, self.device)
+            self._copied = known = (self._model, weights, fastest)
         return known[-1]
 
 
-def restore_numbers(network: Any, config: dict[str, Any]) -> None:
-    """Give a network that was read the small numbers of its config again. The base
-    class reads them through JSON of ten digits, which makes 0 of 1e-12.
-
-    network (Optional[nn.Module]): The network, if there is one.
-    config (Dict[str, Any]): Its config, as it was saved.
-    """
-    if network is None or "layer_norm_eps" not in config:
-        return
-    network.config.layer_norm_eps = config["layer_norm_eps"]
-    for module in network.modules():
-        if isinstance(module, nn.LayerNorm):
-            module.eps = config["layer_norm_eps"]
-
-
-def forget_place(network: Any, config: dict[str, Any]) -> None:
-    """Let a network that was read be called what it was when it was saved, and not
-    after the temporary folder that the base class reads it from, so that the same
-    pipeline is saved as the same bytes.
-
-    network (Optional[nn.Module]): The network, if there is one.
-    config (Dict[str, Any]): Its config, as it was saved.
-    """
-    if network is not None:
-        network.config._name_or_path = config.get("_name_or_path", "")
-
-
-def make_twin(network: nn.Module, inference: Inference, device: torch.device) -> Any:
+def copy_for_inference(
+    network: nn.Module, inference: Inference, device: torch.device
+) -> nn.Module:
     """Make a network for predictions.
 
     network (nn.Module): The network that is trained.
@@ -157,7 +125,29 @@ def make_twin(network: nn.Module, inference: Inference, device: torch.device) ->
     return network
 
 
-def _to_float(outputs: Any) -> Any:
+def freeze_lower(network: nn.Module, trained_layers: int) -> None:
+    """Keep all of an encoder as it is, but for its upper layers.
+
+    A step takes less time then, and the embeddings of words that the training texts
+    don't have stay where those of related words are.
+
+    network (nn.Module): The encoder.
+    trained_layers (int): How many of the upper layers are trained.
+    """
+    layers = list(find_layers(network))
+    trained = layers[max(0, len(layers) - trained_layers) :]
+    weights = {id(weight) for layer in trained for weight in layer.parameters()}
+    for weight in network.parameters():
+        weight.requires_grad_(id(weight) in weights)
+
+
+def find_layers(network: nn.Module) -> nn.ModuleList:
+    """Return the layers of an encoder, which are its longest list of modules."""
+    lists = (part for part in network.modules() if isinstance(part, nn.ModuleList))
+    return max(lists, key=len, default=nn.ModuleList())
+
+
+def _to_float(outputs: ModelOutput) -> ModelOutput:
     for name, value in outputs.items():
         outputs[name] = convert_recursive(is_torch_array, torch.Tensor.float, value)
     return outputs

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from thinc.api import Model
 
+from .. import _compat
+from .._compat import get_init_settings, set_name
 from ..errors import EncoderError
 
 if TYPE_CHECKING:
@@ -58,16 +60,16 @@ def build_transformer_model(
     from spacy_transformers.span_getters import configure_strided_spans
 
     from .chunks import use_chunks
-    from .guard import GuardedTransformer
-    from .shim import use_precision_shim
+    from .loading import CheckedTransformer
+    from .shim import use_transformer_shim
 
-    model = GuardedTransformer(
+    model = CheckedTransformer(
         name,
         get_spans or configure_strided_spans(WINDOW, STRIDE),
         {"use_fast": True} if tokenizer_config is None else tokenizer_config,
         transformer_config or {},
     )
-    use_precision_shim(
+    use_transformer_shim(
         model,
         mixed_precision=mixed_precision,
         grad_scaler_config=grad_scaler_config or {},
@@ -83,19 +85,17 @@ def build_transformer_model(
 def init(model: "TransformerModel", X: Any = None, Y: Any = None) -> None:
     from spacy_transformers.layers.transformer_model import (
         huggingface_from_pretrained,
-        huggingface_tokenize,
     )
 
     from .download import ENCODERS, find_encoder
+    from .loading import prepare_tokenizer
 
     if model.attrs["has_transformer"]:
         return
     name = model.attrs["name"]
     found = find_encoder(name)
     try:
-        objects = huggingface_from_pretrained(
-            found, model._init_tokenizer_config, model._init_transformer_config
-        )
+        objects = huggingface_from_pretrained(found, *get_init_settings(model))
     except OSError as err:
         reason = " ".join(str(err).split())
         raise EncoderError(
@@ -104,18 +104,15 @@ def init(model: "TransformerModel", X: Any = None, Y: Any = None) -> None:
             "which the network is needed."
         ) from err
     # What is saved doesn't depend on where it was found.
-    objects.transformer.config._name_or_path = name
+    set_name(objects.transformer, name)
+    prepare_tokenizer(objects.tokenizer)
     model.attrs["set_transformer"](model, objects)
-    # The first call changes settings, which other threads would stumble over.
-    huggingface_tokenize(model.tokenizer, [""])
 
 
 def replace_listener_cfg(transformer: dict, listener: dict) -> dict:
-    from spacy_transformers.layers._util import replace_listener_cfg
-
     # spaCy passes the config of the whole tok2vec layer, inside which it may be.
     listener = find_listener(listener) or listener
-    config = replace_listener_cfg(transformer, listener)
+    config = _compat.replace_listener_cfg(transformer, listener)
     # The layer that takes the listener's place would train in half precision on CUDA
     # machines only, and would fail on their CPUs.
     config["mixed_precision"] = False

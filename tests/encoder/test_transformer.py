@@ -83,9 +83,9 @@ def test_predictions_in_other_numbers(
     assert states.dtype == numpy.float32
     assert (abs(states - expected).max() > 0) == (inference != "float32")
     assert abs(states - expected).mean() < 0.02
-    twin = get_shim(model)._get_twin()
-    assert twin.encoder.layer[0].intermediate.dense.weight.dtype == dtype
-    assert get_shim(model)._get_twin() is twin
+    fastest = get_shim(model)._get_fastest()
+    assert fastest.encoder.layer[0].intermediate.dense.weight.dtype == dtype
+    assert get_shim(model)._get_fastest() is fastest
     assert model.to_bytes() == before
 
 
@@ -112,7 +112,7 @@ def test_bfloat16_is_left_out_where_it_is_emulated(tiny_encoder, docs, monkeypat
     monkeypatch.setattr(precision, "has_bfloat16", lambda: False)
     model = make_model(tiny_encoder, inference="bfloat16").initialize(X=docs)
     shim = get_shim(model)
-    assert shim._get_twin() is shim._model
+    assert shim._get_fastest() is shim._model
 
 
 def test_settings_of_the_inference_are_checked(tiny_encoder):

@@ -1,0 +1,98 @@
+"""Private parts of other packages that this one needs, with the versions they are of.
+
+No other module touches a private attribute of an object that isn't its own, which a
+test checks. If a new version of a package breaks something, look here first.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import torch
+    from spacy_transformers.data_classes import HFObjects
+    from spacy_transformers.layers import TransformerModel
+    from spacy_transformers.layers.hf_shim import HFShim
+    from thinc.api import Model
+    from thinc.shims import Shim
+    from torch import nn
+    from transformers import PreTrainedModel
+
+# Thinc 8.3
+
+
+def get_network(shim: "Shim") -> Any:
+    """Return the PyTorch network of a shim, or None if it isn't built."""
+    return getattr(shim, "_model", None)
+
+
+def set_network(shim: "Shim", network: "nn.Module | None") -> None:
+    """Replace the PyTorch network of a shim."""
+    shim._model = network
+
+
+def set_forward(layer: "Model", forward: Callable) -> None:
+    """Replace what a layer computes."""
+    layer._func = forward
+
+
+def forget_params(layer: "Model") -> None:
+    """Let a layer have no weights of its own."""
+    from thinc.backends import ParamServer
+
+    layer._params = ParamServer()
+
+
+# PyTorch 2.13
+
+
+def get_version(weight: "torch.Tensor") -> int:
+    """Return a number that changes whenever a tensor is changed in place."""
+    return weight._version
+
+
+# spaCy 3.8, spacy-transformers 1.4 and spacy-curated-transformers 0.3
+
+
+def has_batch(listener: "Model") -> bool:
+    """Whether a listener was handed the vectors of a batch that is learned from."""
+    if is_curated_listener(listener):
+        return listener.attrs["_state"].batch_id is not None
+    return getattr(listener, "_batch_id", None) is not None
+
+
+def is_curated_listener(node: "Model") -> bool:
+    """Whether a layer listens to a transformer of spacy-curated-transformers."""
+    return "_TRANSFORMER_LISTENER" in node.attrs
+
+
+def get_objects(shim: "HFShim") -> "HFObjects":
+    """Return the tokenizer and the network of a transformer."""
+    return shim._hfmodel
+
+
+def set_objects(shim: "HFShim", objects: "HFObjects") -> None:
+    """Replace the tokenizer and the network of a transformer."""
+    shim._hfmodel = objects
+    shim._model = objects.transformer
+
+
+def get_init_settings(
+    model: "TransformerModel",
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what a transformer's tokenizer and network are to be loaded with."""
+    return model._init_tokenizer_config, model._init_transformer_config
+
+
+def replace_listener_cfg(transformer: dict, listener: dict) -> dict[str, Any]:
+    """Return the config of the layer that takes a listener's place."""
+    from spacy_transformers.layers._util import replace_listener_cfg
+
+    return replace_listener_cfg(transformer, listener)
+
+
+# Transformers 4.53
+
+
+def set_name(network: "PreTrainedModel", name: str) -> None:
+    """Let a network be known by a name, which is saved with it."""
+    network.config._name_or_path = name
