@@ -1,5 +1,7 @@
 """Results in the documentation are those that were measured."""
 
+import re
+
 import pytest
 import srsly
 
@@ -94,3 +96,10 @@ def test_figures_are_not_those_of_a_quick_run():
     tables = [table for part in figures.values() for table in part["tables"].values()]
     assert tables
     assert not any(table["quick"] for table in tables)
+
+
+def test_results_of_shots_are_those_that_were_measured():
+    page = (ROOT / "docs" / "questions.md").read_text(encoding="utf8")
+    for row in srsly.read_json(RESULTS / "benchmark-demo.json")["summary"]:
+        f = f"{row['f']['mean']:.1f} ± {row['f']['std']:.1f}"
+        assert re.search(rf"^\| {row['shots']} \| \d+ \| {f} \|$", page, re.MULTILINE)
