@@ -131,10 +131,12 @@ def test_commands_that_are_mentioned_are_there():
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_python_is_valid(page):
+def test_python_is_valid_and_imports_what_is_there(page):
     for block in read_blocks(PAGES[page]):
         if block.language == "python":
             compile(block.code, page, "exec")
+            imports = re.findall(r"^(?:from|import) .*$", block.code, re.MULTILINE)
+            exec("\n".join(imports))
 
 
 def test_what_is_named_in_python_is_there():
