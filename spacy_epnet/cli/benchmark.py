@@ -79,7 +79,7 @@ def benchmark_cli(
 
     import_code(code)
     setup_gpu(use_gpu, silent=True)
-    paths, options = split_options(list(map(str, corpora)))
+    paths, options = split_paths(list(map(str, corpora)))
     with report_errors("The benchmark stopped", output):
         manifests = [find_manifest(path) for path in given or []]
         known = [*(given or []), *manifests, config, code]
@@ -128,8 +128,8 @@ def find_manifest(path: Path) -> Path:
     return path.with_suffix(".json") if path.suffix == ".spacy" else path
 
 
-def split_options(values: list[str]) -> tuple[list[str], list[str]]:
-    """Part paths from options, which a list of arguments takes up as well."""
+def split_paths(values: list[str]) -> tuple[list[str], list[str]]:
+    """Split paths from options, both of which a list of arguments takes up."""
     paths, options = [], []
     rest = iter(values)
     for value in rest:

@@ -40,13 +40,13 @@ def compare_cli(
     Example: spacy epnet compare small=small.json base=base.json --plot sizes.svg
     """
     from ..evaluation.comparison import read_comparison
-    from ..evaluation.plots import check_suffix, draw_comparison, save
+    from ..evaluation.plots import check_plot, draw_comparison, save
     from ..evaluation.results import to_markdown
 
     with report_errors("Can't compare"):
         files = list(map(read_name, results))
         if plot is not None:
-            check_suffix(plot)
+            check_plot(plot)
         made = [path for path in (output, plot) if path is not None]
         check_files(made, [path for _, path in files])
         comparison = read_comparison(files)

@@ -135,11 +135,10 @@ def draw(
     extras (Iterable[Callable[[], object]]): What imports extras that are needed.
     RETURNS (Dict[str, Any]): What was made, by name.
     """
-    from ..evaluation.plots import check_suffix, make_figure, save
+    from ..evaluation.plots import check_plot, save
 
     with report_errors("Nothing was drawn"):
-        check_suffix(output)
-        make_figure(1, 1)  # so that an extra that is missing is missed at once
+        check_plot(output)
         for import_extra in extras:
             import_extra()
         named: dict[str, str] = {}

@@ -69,13 +69,24 @@ def render(figure: Any, file: Any, kind: str) -> None:
 
 
 def check_suffix(output: Path) -> None:
-    """Refuse files that can't be drawn, before there is anything to draw."""
+    """Refuse kinds of files that can't be drawn."""
     if output.suffix not in SUFFIXES:
         known = ", ".join(SUFFIXES)
         raise SettingError(
             f"Can't draw '{output}': the name of a plot ends in one of {known}, which "
             "says what kind of file it is."
         )
+
+
+def check_plot(output: Path) -> None:
+    """Refuse a plot that can't be drawn, before there is anything to draw."""
+    check_suffix(output)
+    check_installed()
+
+
+def check_installed() -> None:
+    """Refuse to draw without Matplotlib, before there is anything to draw."""
+    make_figure(1, 1)
 
 
 def get_style(number: int) -> dict[str, str]:

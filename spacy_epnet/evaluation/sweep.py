@@ -1,21 +1,28 @@
-"""One setting after another: what each value gives."""
+"""Vary settings of the adaptation or the training, and measure each choice."""
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import product
-from statistics import fmean
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import srsly
-from spacy.util import dot_to_dict
+from spacy.language import Language
+from spacy.util import dot_to_dict, load_config, load_model_from_config
 
-from ..errors import InvalidSettingError
+from ..corpora.corpus import Corpus
+from ..errors import InvalidSettingError, SettingError
+from ..recognizer.pipeline import find_recognizer
 from ..recognizer.settings import merge
-from .benchmark import Profile
-from .plots import Line
-from .results import Results, get_spread, show_spread
+from .benchmark import Benchmark, Profile, Target
+from .outcomes import Outcome, summarize
+from .results import Results
 
 SECTION = "adapt"
+HELD_OUT = "held-out"
+HELD_OUT_TITLE = "the held-out types"
+TARGETS_TITLE = "the targets"
 
 
 class Setting(NamedTuple):
@@ -52,7 +59,7 @@ def read_setting(text: str) -> Setting:
 
 
 def read_value(text: str) -> Any:
-    """A number, true, false or null, or else the text itself."""
+    """Read a number, true, false or null, or else the text itself."""
     try:
         return srsly.json_loads(text)
     except ValueError:
@@ -61,6 +68,10 @@ def read_value(text: str) -> Any:
 
 def read_varied(texts: list[str]) -> list[Setting]:
     """Read all that is to be varied, each setting once. See `read_setting`."""
+    if not texts:
+        raise SettingError(
+            "There is nothing to vary. Give --set, such as --set adapt.lr=1e-4,5e-4."
+        )
     settings = [read_setting(text) for text in texts]
     for name, count in Counter(setting.name for setting in settings).items():
         if count > 1:
@@ -82,15 +93,6 @@ def combine(settings: list[Setting]) -> dict[str, dict[str, Any]]:
         title = ", ".join(f"{s.title}={show_value(v)}" for s, v in chosen)
         ways[title] = {setting.name: value for setting, value in chosen}
     return ways
-
-
-def list_sources(settings: list[Setting]) -> dict[str, dict[str, Any]]:
-    """List the trainings that are needed.
-
-    settings (List[Setting]): What is varied.
-    RETURNS (Dict[str, Dict[str, Any]]): What differs from the config in each.
-    """
-    return combine([setting for setting in settings if not setting.is_adapting])
 
 
 def list_profiles(
@@ -115,101 +117,166 @@ def show_value(value: Any) -> str:
     return value if isinstance(value, str) else srsly.json_dumps(value)
 
 
-class Outcome(NamedTuple):
-    """What the values of a sweep give on some targets."""
+class Training(NamedTuple):
+    """A source to measure, which is trained before if it has to be.
 
-    values: list[str]
-    shots: list[int]
-    # Mean over targets for each support set, by value and shots
-    averages: dict[tuple[str, int], list[float]]
-    failed: Counter[tuple[str, int]]  # runs without a result
+    title (str): The values of the training's settings, such as "tau=2".
+    model (str): The source.
+    results (Optional[Path]): The file of its results.
+    folder (Optional[Path]): The folder that it is trained into, if it is.
+    overrides (Dict[str, Any]): What differs from the config of the training.
+    """
 
-    def get_lines(self) -> dict[str, Line]:
-        """RETURNS (Dict[str, Line]): A curve for each number of shots."""
+    title: str
+    model: str
+    results: Path | None
+    folder: Path | None = None
+    overrides: Mapping[str, Any] = {}
+
+
+@dataclass
+class Sweep:
+    """A sweep over values of settings, all on the same support sets.
+
+    model (str): The source, or the config of its training.
+    settings (List[Setting]): What is varied.
+    profiles (Dict[str, Profile]): The ways to adapt. See `list_profiles`.
+    targets (List[Target]): What is measured on.
+    held_out (Optional[Path]): A corpus of types that the source hasn't seen, to choose
+        a value on. It becomes a target, too.
+    overrides (Dict[str, Any]): What differs from the config in all trainings.
+    output (Optional[Path]): The file of the results, or a folder for all.
+    name (Optional[str]): The component, if there are several recognizers.
+    """
+
+    model: str
+    settings: list[Setting]
+    profiles: dict[str, Profile]
+    targets: list[Target]
+    held_out: Path | None
+    overrides: dict[str, Any]
+    output: Path | None
+    name: str | None
+
+    def __post_init__(self) -> None:
+        self._check_training()
+        self.groups = {TARGETS_TITLE: [target.name for target in self.targets]}
+        if self.held_out is not None:
+            # A folder of a target may be called so, too.
+            names = {HELD_OUT: f"{HELD_OUT}#2"}
+            targets = [t._replace(name=names.get(t.name, t.name)) for t in self.targets]
+            self.targets = [*targets, Target(HELD_OUT, self.held_out, self.held_out)]
+            self.groups = {
+                HELD_OUT_TITLE: [HELD_OUT],
+                TARGETS_TITLE: [target.name for target in targets],
+            }
+
+    @property
+    def trains(self) -> bool:
+        """Whether a source is trained for each choice."""
+        return is_config(self.model)
+
+    def _check_training(self) -> None:
+        """Refuse to vary a training where there is none, or has no place."""
+        names = [each.name for each in self.settings if not each.is_adapting]
+        if names and not self.trains:
+            raise SettingError(
+                f"{', '.join(names)} are settings of the training. To vary them, give "
+                "the config of a training, such as configs/source.cfg, in place of a "
+                "source that is trained."
+            )
+        if self.trains and (self.output is None or self.output.is_file()):
+            raise SettingError(
+                "A source is trained for each value. Give --output a folder for them "
+                "and their results. What was interrupted goes on from what is in it."
+            )
+
+    def check(self, *, choose_on_query: bool) -> None:
+        """Find out ahead what would stop the sweep.
+
+        choose_on_query (bool): Whether a value is to be chosen on the targets.
+        """
+        if not self.targets or (choose_on_query and not self.groups[TARGETS_TITLE]):
+            raise SettingError(
+                "There is nothing to measure on. Give DEV and TEST of a target, or "
+                "--held-out a corpus of types that the source hasn't seen."
+            )
+        if not self.trains:
+            return
+        for path in {path for target in self.targets for path in target[1:]}:
+            Corpus(path)
+        config = load_config(self.model, overrides=self.overrides, interpolate=True)
+        nlp = load_model_from_config(config, auto_fill=True)
+        _, pipe = find_recognizer(nlp, self.name)
+        for profile in self.profiles.values():
+            profile.describe(pipe)
+
+    def list_trainings(self) -> list[Training]:
+        """List the sources to measure."""
+        if self.output is None or not self.trains:
+            return [Training("", self.model, self.output)]
+        trainings = []
+        ways = combine([each for each in self.settings if not each.is_adapting])
+        for title, values in ways.items():
+            # A value may be a path.
+            folder = self.output / title.replace("/", "_")
+            best, results = folder / "model-best", folder / "results.json"
+            overrides = {**self.overrides, **values}
+            trainings.append(Training(title, str(best), results, folder, overrides))
+        return trainings
+
+    def make_benchmark(
+        self, nlp: Language, shots: list[int], supports: int
+    ) -> Benchmark:
+        """Make the benchmark of a source.
+
+        nlp (Language): The source.
+        shots (List[int]): Mentions of each type in a support set.
+        supports (int): How many support sets to sample for each number of shots.
+        RETURNS (Benchmark): The benchmark.
+        """
+        if self.held_out is not None:
+            check_held_out(nlp, self.held_out, self.name)
+        seeds = list(range(supports))
+        return Benchmark(nlp, self.targets, self.profiles, shots, seeds, name=self.name)
+
+    def summarize(self, measured: Mapping[str, Results]) -> dict[str, Outcome]:
+        """Summarize the results on the held-out types and on the targets.
+
+        measured (Mapping[str, Results]): The results of each source.
+        RETURNS (Dict[str, Outcome]): What the values give on each.
+        """
         return {
-            f"{shots}-shot": self._get_line(shots)
-            for shots in self.shots
-            if any((value, shots) in self.averages for value in self.values)
+            title: summarize(measured, names)
+            for title, names in self.groups.items()
+            if names
         }
 
-    def _get_line(self, shots: int) -> Line:
-        places = [i for i, v in enumerate(self.values) if (v, shots) in self.averages]
-        spreads = [get_spread(self.averages[self.values[i], shots]) for i in places]
-        means, stds = ([s[key] for s in spreads] for key in ("mean", "std"))
-        return Line(places, means, stds)
 
-    def choose(self) -> dict[int, str]:
-        """RETURNS (Dict[int, str]): The best value for each number of shots."""
-        return {
-            shots: max(known, key=lambda value: fmean(self.averages[value, shots]))
-            for shots in self.shots
-            if (known := [v for v in self.values if (v, shots) in self.averages])
-        }
+def is_config(model: str) -> bool:
+    """Whether a source is still to be trained."""
+    return Path(model).suffix == ".cfg"
 
 
-def summarize(measured: Mapping[str, Results], targets: Iterable[str]) -> Outcome:
-    """Take the results on some targets together.
-
-    measured (Mapping[str, Results]): The results of each source, with a profile for
-        each way to adapt it.
-    targets (Iterable[str]): The targets.
-    RETURNS (Outcome): What the values give, on support sets that are measured on every
-        target with every value, but for values that never have a result.
-    """
-    wanted = {*targets}
-    found: dict[tuple[str, int, int], dict[str, float]] = defaultdict(dict)
-    failed: Counter[tuple[str, int]] = Counter()
-    for source, results in measured.items():
-        for run in results.runs.values():
-            if run["target"] not in wanted:
-                continue
-            value = join_titles(source, run["profile"])
-            if "failed" in run:
-                failed[value, run["shots"]] += 1
-            else:
-                found[value, run["shots"], run["support"]][run["target"]] = run["f"]
-    whole: dict[tuple[str, int], dict[int, float]] = defaultdict(dict)
-    for (value, shots, support), scores in found.items():
-        if len(scores) == len(wanted):
-            whole[value, shots][support] = fmean(scores.values())
-    averages = {}
-    for (value, shots), scores_of_sets in whole.items():
-        others = [{*sets} for (_, number), sets in whole.items() if number == shots]
-        common = set.intersection(*others)
-        own = [f for support, f in scores_of_sets.items() if support in common]
-        if own:
-            averages[value, shots] = own
-    values = [
-        join_titles(source, profile)
-        for source, results in measured.items()
-        for profile in results.header["profiles"]
-    ]
-    shots = next(iter(measured.values())).header["shots"]
-    return Outcome(values, shots, averages, failed)
+def split_options(args: list[str]) -> tuple[list[str], list[str]]:
+    """Split options of the adaptation, such as --adapt.lr, from others."""
+    adapting: list[str] = []
+    training: list[str] = []
+    chosen = training
+    for arg in args:
+        if arg.startswith("--"):
+            chosen = adapting if arg.startswith(f"--{SECTION}.") else training
+        chosen.append(arg)
+    return adapting, training
 
 
-def join_titles(*titles: str) -> str:
-    """Name a choice of values for the training and for the adaptation."""
-    return ", ".join(filter(None, titles))
-
-
-def make_table(outcome: Outcome) -> tuple[list[str], list[list[str]]]:
-    """Make a table with a row for each value.
-
-    outcome (Outcome): What they give.
-    RETURNS (Tuple[List[str], List[List[str]]]): Header and rows.
-    """
-    rows = [
-        [value, *(show_cell(outcome, value, shots) for shots in outcome.shots)]
-        for value in outcome.values
-    ]
-    return ["setting", *(f"{shots}-shot" for shots in outcome.shots)], rows
-
-
-def show_cell(outcome: Outcome, value: str, shots: int) -> str:
-    """Write what a value gives, and how many of its runs failed."""
-    n_failed, averages = outcome.failed[value, shots], outcome.averages
-    shown = [f"({n_failed} failed)"] if n_failed else []
-    if (value, shots) in averages:
-        shown.insert(0, show_spread(get_spread(averages[value, shots])))
-    return " ".join(shown)
+def check_held_out(nlp: Language, path: Path, name: str | None) -> None:
+    """Refuse a corpus whose types the source knows."""
+    _, pipe = find_recognizer(nlp, name)
+    known = sorted({*Corpus(path).totals} & {*pipe.labels})
+    if known:
+        raise SettingError(
+            f"The types of '{path}' aren't held out, because the source was trained on "
+            f"them: {', '.join(known)}. Give a corpus of other types, or leave these "
+            "out with --drop-types of spacy epnet convert."
+        )
