@@ -5,10 +5,8 @@ import spacy
 import srsly
 from spacy.tokens import Doc, DocBin
 from spacy.training import Example
-from typer.testing import CliRunner
 
 from spacy_epnet import adapt
-from spacy_epnet.cli import epnet_cli
 from spacy_epnet.evaluation.mistakes import (
     KINDS,
     NOTHING,
@@ -18,6 +16,8 @@ from spacy_epnet.evaluation.mistakes import (
     list_known,
     match,
 )
+
+from ..util import commands
 
 WORDS = ["the", "old", "New", "York", "Times", "of", "last", "week", "said", "so"]
 
@@ -120,17 +120,14 @@ def test_the_command_tells_of_all(trained, references, tmp_path):
     trained.to_disk(tmp_path / "model")
     DocBin(docs=references).to_disk(tmp_path / "test.spacy")
     output = tmp_path / "mistakes.json"
-    args = ["mistakes", str(tmp_path / "model"), str(tmp_path / "test.spacy")]
-    result = CliRunner().invoke(epnet_cli, [*args, "--output", str(output)])
-    assert result.exit_code == 0, result.output
+    args = ["epnet", "mistakes", tmp_path / "model", tmp_path / "test.spacy"]
+    shown = commands.read(*args, "--output", output)
     known = srsly.read_json(output)
     assert {"PERSON", "PLACE", NOTHING} == {*known["confusion"]}
     marked = sum(len(doc.ents) for doc in references)
     assert sum(counts["marked"] for counts in known["widths"].values()) == marked
-    assert "The most frequent mistakes" in result.output
+    assert "The most frequent mistakes" in shown
     # A corpus in which nothing is marked has nothing to tell.
     bare = [doc for doc in references if not doc.ents]
     DocBin(docs=bare).to_disk(tmp_path / "test.spacy")
-    result = CliRunner().invoke(epnet_cli, args)
-    assert result.exit_code == 1
-    assert "nothing is marked" in result.output
+    assert "nothing is marked" in commands.read(*args, code=1)

@@ -1,14 +1,13 @@
 """The numbers behind the plots, and that they are drawn."""
 
 import sys
+from functools import partial
 
 import numpy
 import pytest
 from spacy.tokens import DocBin
-from typer.testing import CliRunner
 
 from spacy_epnet import adapt
-from spacy_epnet.cli import epnet_cli
 from spacy_epnet.epnet.head import get_prototypes
 from spacy_epnet.epnet.prototypes import get_dispersion
 from spacy_epnet.evaluation.geometry import (
@@ -30,6 +29,8 @@ from spacy_epnet.evaluation.plots import (
     get_style,
     save,
 )
+
+from ..util import commands
 
 
 def test_distances_are_those_of_the_prototypes(trained):
@@ -88,8 +89,7 @@ def test_many_types_can_be_told_apart():
     assert len({*COLORS}) == len(COLORS)
 
 
-def invoke(*args):
-    return CliRunner().invoke(epnet_cli, ["plot", *map(str, args)])
+draw = partial(commands.read, "epnet", "plot")
 
 
 @pytest.fixture
@@ -103,29 +103,25 @@ def folder(tmp_path, trained, references):
 
 def test_commands_draw(folder):
     plot = folder / "heat.svg"
-    result = invoke(
+    shown = draw(
         "prototypes", f"A={folder / 'source'}", folder / "adapted", "--output", plot
     )
-    assert result.exit_code == 0, result.output
     assert "</svg>" in plot.read_text(encoding="utf8")
-    assert "None and types" in result.output
-    assert "adapted" in result.output
+    assert "None and types" in shown
+    assert "adapted" in shown
     plot = folder / "spans.png"
-    result = invoke("spans", folder / "source", folder / "test.spacy", "--output", plot)
-    assert result.exit_code == 0, result.output
+    shown = draw("spans", folder / "source", folder / "test.spacy", "--output", plot)
     assert plot.read_bytes().startswith(b"\x89PNG")
 
 
 def test_what_cannot_be_drawn_is_refused(folder, monkeypatch):
-    result = invoke("prototypes", folder / "source", "--output", folder / "map.txt")
-    assert result.exit_code == 1
-    assert "Can't draw '" in result.output
-    result = invoke("spans", folder / "source", folder / "none.spacy")
-    assert result.exit_code == 1
+    draw_source = partial(draw, "prototypes", folder / "source", "--output")
+    shown = draw_source(folder / "map.txt", code=1)
+    assert "Can't draw '" in shown
+    shown = draw("spans", folder / "source", folder / "none.spacy", code=1)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    result = invoke("prototypes", folder / "source", "--output", folder / "map.svg")
-    assert result.exit_code == 1
-    assert "spacy-epnet[viz]" in result.output
+    shown = draw_source(folder / "map.svg", code=1)
+    assert "spacy-epnet[viz]" in shown
     assert not (folder / "map.svg").exists()
 
 
@@ -179,9 +175,8 @@ def test_pipelines_have_names_of_their_own(folder):
     (folder / "more").mkdir()
     (folder / "source").rename(folder / "more" / "adapted")
     models = [folder / "adapted", folder / "more" / "adapted"]
-    result = invoke("prototypes", *models, "--output", folder / "map.svg")
-    assert result.exit_code == 1
-    assert "' would be called '" in result.output
+    shown = draw("prototypes", *models, "--output", folder / "map.svg", code=1)
+    assert "' would be called '" in shown
 
 
 def test_a_name_is_no_formula(tmp_path):

@@ -12,3 +12,8 @@ def run(*args, code=0):
     details = f"{result.output}\n{result.exception!r}"
     assert result.exit_code == code, details
     return result.output
+
+
+def read(*args, code=0):
+    """Run one of spaCy's commands. RETURNS (str): What it printed, on one line."""
+    return " ".join(run(*args, code=code).split())
