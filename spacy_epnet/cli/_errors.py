@@ -43,4 +43,5 @@ def report_errors(title: str, output: Path | None = None) -> Iterator[None]:
         msg.fail(title, str(err), exits=1)
     except KeyboardInterrupt:
         kept = f". Finished work is kept in {output}" if output is not None else ""
-        msg.fail(f"Interrupted{kept}", exits=130)
+        msg.fail(f"Interrupted{kept}")
+        raise typer.Exit(130) from None
