@@ -5,9 +5,12 @@ test checks. If a new version of a package breaks something, look here first.
 """
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import torch
     from spacy_transformers.data_classes import HFObjects
     from spacy_transformers.layers import TransformerModel
@@ -48,6 +51,41 @@ def forget_params(layer: "Model") -> None:
 def get_version(weight: "torch.Tensor") -> int:
     """Return a number that changes whenever a tensor is changed in place."""
     return weight._version
+
+
+# spaCy 3.8
+
+
+def import_code(path: "Path | None") -> None:
+    """Import a file of Python code, as spaCy's commands do with --code."""
+    from spacy.cli._util import import_code
+
+    import_code(path)
+
+
+def setup_gpu(use_gpu: int, *, silent: bool = False) -> None:
+    """Use a GPU, or say that the CPU is used, as spaCy's commands do."""
+    from spacy.cli._util import setup_gpu
+
+    setup_gpu(use_gpu, silent=silent)
+
+
+def parse_config_overrides(
+    args: list[str], *, env_var: str | None = "SPACY_CONFIG_OVERRIDES"
+) -> dict[str, Any]:
+    """Read settings such as --training.max_steps 500 from the command line and an
+    environment variable.
+    """
+    from spacy.cli._util import parse_config_overrides
+
+    return parse_config_overrides(args, env_var)
+
+
+def show_validation_error(path: "Path") -> AbstractContextManager[None]:
+    """Show errors of a config as spaCy's commands do."""
+    from spacy.cli._util import show_validation_error
+
+    return show_validation_error(path)
 
 
 # spaCy 3.8, spacy-transformers 1.4 and spacy-curated-transformers 0.3

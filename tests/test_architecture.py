@@ -5,6 +5,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from .conftest import ROOT
 
 PACKAGE = ROOT / "spacy_epnet"
@@ -50,3 +52,68 @@ def test_each_folder_imports_only_those_before_it():
 def test_files_stay_short():
     for path in PACKAGE.rglob("*.py"):
         assert len(path.read_text(encoding="utf8").splitlines()) <= 320, path
+
+
+# Public, although their names look otherwise.
+PUBLIC = {"_", "_asdict", "_replace", "_exit", "_typeshed"}
+# Still to be changed.
+EXCEPTIONS = {"recognizer", "epnet", "baselines", "adapting"}
+
+
+def is_private(name: str) -> bool:
+    is_special = name.startswith("__") and name.endswith("__")
+    return name.startswith("_") and not is_special and name not in PUBLIC
+
+
+def list_own(tree: ast.AST) -> Iterator[str]:
+    """The names that a module defines, also as attributes of its classes."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            yield node.target.id
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            yield from {node.attr} if ast.unparse(node.value) == "self" else ()
+
+
+def list_private(tree: ast.AST) -> Iterator[str]:
+    """What a module uses that is private to an object or package not its own."""
+    own = set(list_own(tree))
+    for node in ast.walk(tree):
+        names: list[str] = []
+        if isinstance(node, ast.Attribute):
+            owner = ast.unparse(node.value)
+            if owner not in ("self", "cls", "super()") and node.attr not in own:
+                names = [node.attr]
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            names = [*(node.module or "").split("."), *(a.name for a in node.names)]
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("attr"):
+            names = [str(a.value) for a in node.args if isinstance(a, ast.Constant)]
+        if any(map(is_private, names)):
+            yield f"line {node.lineno}: {ast.unparse(node)}"
+
+
+@pytest.mark.parametrize(
+    ("code", "is_found"),
+    [
+        ("shim._model", True),
+        ("self._model.x", False),
+        ("self.shim._model", True),
+        ("getattr(shim, '_model', None)", True),
+        ("from spacy.cli._util import app", True),
+        ("from .cli._app import app", False),
+        ("from thinc.api import _x", True),
+        ("class A:\n  def _f(self): pass\nA()._f()", False),
+        ("doc._.x, gold._replace(a=1), x.__class__", False),
+    ],
+)
+def test_uses_of_private_attributes_are_found(code, is_found):
+    assert bool(list(list_private(ast.parse(code)))) == is_found
+
+
+def test_what_is_private_to_other_packages_stands_in_one_file():
+    for path in PACKAGE.rglob("*.py"):
+        position = path.relative_to(PACKAGE)
+        if position.name != "_compat.py" and position.parts[0] not in EXCEPTIONS:
+            found = list(list_private(ast.parse(path.read_text(encoding="utf8"))))
+            assert not found, f"{position}: {found}"

@@ -4,10 +4,10 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
-from spacy.cli._util import import_code
 from spacy.language import Language
 from spacy.tokens import Doc
 
+from .._compat import import_code
 from ..recognizer.pipeline import forget_tensors
 from ..sources.catalog import load_pipeline
 from .records import Item, Record, RecordError, understand

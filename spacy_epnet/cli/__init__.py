@@ -1,6 +1,6 @@
 """The `spacy epnet` commands, also as `python -m spacy_epnet`."""
 
-from spacy.cli._util import app
+from spacy.cli import app
 
 from ._app import epnet_cli
 from .adapt import adapt_cli

@@ -4,13 +4,13 @@ from typing import Annotated, Any, Literal
 
 import srsly
 import typer
-from spacy.cli._util import import_code, parse_config_overrides, setup_gpu
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.util import dot_to_dict, load_config
 from tqdm import tqdm
 from wasabi import msg
 
+from .._compat import import_code, parse_config_overrides, setup_gpu
 from ..corpora.conversion import convert
 from ..corpora.corpus import Corpus
 from ..errors import SettingError

@@ -3,10 +3,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from spacy.cli._util import import_code, setup_gpu
 from tqdm import tqdm
 from wasabi import msg
 
+from .._compat import import_code, setup_gpu
 from ..errors import InvalidSettingError
 from ..sources.catalog import load_pipeline, locate_pipeline
 from ._app import epnet_cli

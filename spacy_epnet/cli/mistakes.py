@@ -3,10 +3,10 @@ from typing import Annotated, Any
 
 import srsly
 import typer
-from spacy.cli._util import import_code, setup_gpu
 from tqdm import tqdm
 from wasabi import msg
 
+from .._compat import import_code, setup_gpu
 from ..corpora.corpus import Corpus
 from ..errors import CorpusError
 from ..recognizer.pipeline import find_recognizer

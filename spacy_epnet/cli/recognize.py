@@ -3,13 +3,13 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from spacy.cli._util import import_code, setup_gpu
 from spacy.language import Language
 from spacy.scorer import get_ner_prf
 from spacy.tokens import Doc
 from spacy.training import Example
 from wasabi import msg, table
 
+from .._compat import import_code, setup_gpu
 from ..adapting.support import make_bare_example
 from ..corpora.documents import raise_error
 from ..corpora.files import read_lines

@@ -3,15 +3,15 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from spacy.cli._util import (
+from spacy.util import load_config
+from wasabi import msg
+
+from .._compat import (
     import_code,
     parse_config_overrides,
     setup_gpu,
     show_validation_error,
 )
-from spacy.util import load_config
-from wasabi import msg
-
 from ._app import epnet_cli
 from ._errors import report_errors
 from .options import WITH_SETTINGS, CodeFile, GpuId

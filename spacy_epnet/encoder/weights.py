@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from copy import deepcopy
 
 from thinc.api import Model, PyTorchShim
-from thinc.backends import ParamServer
 from thinc.shims import Shim
+
+from .._compat import forget_params, get_network
 
 
 def iter_weights(model: Model) -> Iterator[bytes]:
@@ -19,8 +20,9 @@ def iter_weights(model: Model) -> Iterator[bytes]:
             if node.has_param(name):
                 yield node.ops.to_numpy(node.get_param(name)).tobytes()
         for shim in node.shims:
-            if isinstance(shim, PyTorchShim) and shim._model is not None:
-                for value in shim._model.state_dict().values():
+            network = get_network(shim)
+            if isinstance(shim, PyTorchShim) and network is not None:
+                for value in network.state_dict().values():
                     yield value.cpu().contiguous().numpy().tobytes()
 
 
@@ -55,7 +57,7 @@ def renew_shim(shim: Shim) -> None:
 def renew_node(node: Model) -> None:
     """The same for the weights of a layer of Thinc's own."""
     weights = {n: node.get_param(n) for n in node.param_names if node.has_param(n)}
-    node._params = ParamServer()
+    forget_params(node)
     with Model.global_id_lock:
         Model.global_id += 1
         node.id = Model.global_id

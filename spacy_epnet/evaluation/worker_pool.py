@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from spacy.cli._util import import_code, setup_gpu
-
+from .._compat import import_code, setup_gpu
 from ..corpora.episodes import EpisodeSet, open_episodes
 from ..errors import EvaluationError
 from ..processes import belong_to_parent, count_cores, get_context

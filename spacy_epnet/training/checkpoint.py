@@ -12,6 +12,7 @@ from spacy.language import Language
 from thinc.api import Model, Optimizer, get_current_ops
 from thinc.optimizers import KeyT
 
+from .._compat import get_network
 from ..writing import write_whole
 
 PIPELINE, PROGRESS, RANDOM = "pipeline", "progress.msgpack", "random.msgpack"
@@ -132,7 +133,7 @@ def iter_places(nlp: Language) -> Iterator[tuple[str, KeyT]]:
             for name in node.param_names:
                 yield f"{component}/{i}/{name}", (node.id, name)
             for j, shim in enumerate(node.shims):
-                network = getattr(shim, "_model", None)
+                network = get_network(shim)
                 for name, _ in network.named_parameters() if network else ():
                     yield f"{component}/{i}/{j}/{name}", (shim.id, name)
 
