@@ -1,7 +1,7 @@
 """Write what was measured into the documentation.
 
     python -m measurements.speed.tables measurements/results/speed.json
-        docs/research/speed.md docs/speed.md docs/annotating.md README.md
+        docs/research/speed.md docs/speed.md docs/annotating.md
 
 All after a page's heading "Figures" is written anew, and each table that has its title
 in a comment above it. The rest stays.
