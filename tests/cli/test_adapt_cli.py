@@ -7,7 +7,6 @@ from spacy.tokens import DocBin
 from typer.testing import CliRunner
 
 from spacy_epnet.cli import epnet_cli
-from spacy_epnet.writing import PREFIX
 
 from ..conftest import ROOT
 
@@ -254,11 +253,3 @@ def test_an_output_folder_that_is_a_link_stays_one(folder):
         assert (folder / "adapted").is_symlink()
         assert [path.name for path in (folder / "far").iterdir()] == ["pipeline"]
     assert "CITY" in spacy.load(folder / "adapted").get_pipe("epnet_ner").labels
-
-
-def test_a_pipeline_that_a_killed_run_moved_aside_is_found(folder):
-    work = folder / f"{PREFIX}abcdefgh"
-    (work / "old").mkdir(parents=True)
-    (folder / "source").rename(work / "old" / "source")
-    assert adapt(folder, "--adapt.max_steps", "1").exit_code == 0
-    assert not work.exists()
