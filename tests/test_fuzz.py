@@ -27,8 +27,12 @@ import srsly
 from spacy.tokens import Doc, DocBin, Span
 from spacy.vocab import Vocab
 
-from spacy_epnet.annotating.inputs import tell_format
-from spacy_epnet.annotating.records import RecordError, read_items, understand
+from spacy_epnet.annotating.input_formats import (
+    RecordError,
+    detect_format,
+    parse_item,
+    read_items,
+)
 from spacy_epnet.cli.recognize import list_texts
 from spacy_epnet.corpora import conversion, files
 from spacy_epnet.corpora.conversion import convert
@@ -141,11 +145,11 @@ def get_corpus() -> Corpus:
 
 def read_records(path: Path, output: Path, rng: random.Random) -> None:
     """Read what is annotated. Each record is understood, or rejected for a reason."""
-    items = list(read_items(path, tell_format(path), lambda count: None))
+    items = list(read_items(path, detect_format(path), lambda count: None))
     rejected = 0
     for item in items:
         try:
-            understand(item, "text")
+            parse_item(item, "text")
         except RecordError:
             rejected += 1
     if rejected:

@@ -14,10 +14,10 @@ from spacy.language import Language
 
 from spacy_epnet.annotating.annotator import Recipe, Results
 from spacy_epnet.annotating.cluster import run_on_ray
-from spacy_epnet.annotating.folder import Folder
-from spacy_epnet.annotating.inputs import Source, open_source
+from spacy_epnet.annotating.folder import OutputFolder
+from spacy_epnet.annotating.inputs import Input, open_input
 from spacy_epnet.annotating.local import run_local
-from spacy_epnet.annotating.shards import Layout
+from spacy_epnet.annotating.output_formats import Layout
 from spacy_epnet.processes import count_cores
 
 from .measuring import compare, judge, show, take_turns
@@ -38,12 +38,12 @@ def measure_annotating(setup: Setup) -> list[Table]:
     texts = [" ".join(s.words) for s in islice(cycle(sentences), count)]
     path = setup.folder / "texts.txt"
     path.write_text("".join(f"{text}\n" for text in texts), encoding="utf8")
-    source = open_source(
+    records = open_input(
         [str(path)], format=None, text_field="text", shard_size=SHARD_SIZE
     )
     cores = count_cores()
     several = f"local, {cores} processes"
-    run = partial(time_engine, setup, source)
+    run = partial(time_engine, setup, records)
     contestants: dict[str, Callable[[], float]] = {
         PLAIN: partial(time_plain, spacy.load(setup.source), texts),
         "local, 1 process": lambda: run(run_here, 1, cores),
@@ -96,8 +96,8 @@ def time_plain(nlp: Language, texts: list[str]) -> float:
 
 def time_engine(
     setup: Setup,
-    source: Source,
-    start: Callable[[Source, Recipe, int], Results],
+    records: Input,
+    start: Callable[[Input, Recipe, int], Results],
     processes: int,
     threads: int,
 ) -> float:
@@ -106,10 +106,10 @@ def time_engine(
     """
     recipe = Recipe(str(Path(setup.source).resolve()), LAYOUT, None, threads, -1)
     output = setup.folder / f"output-{perf_counter()}"
-    folder = Folder(output, LAYOUT)
+    folder = OutputFolder(output, LAYOUT)
     times, words = [], []
     with folder.open({}):
-        for number, size, result in start(source, recipe, processes):
+        for number, size, result in start(records, recipe, processes):
             folder.add(number, size, result)
             times.append(perf_counter())
             words.append(result.words)
@@ -117,9 +117,9 @@ def time_engine(
     return (times[-1] - times[begun - 1]) / sum(words[begun:])
 
 
-def run_here(source: Source, recipe: Recipe, processes: int) -> Results:
-    return run_local(source.read(), recipe, processes)
+def run_here(records: Input, recipe: Recipe, processes: int) -> Results:
+    return run_local(records.read(), recipe, processes)
 
 
-def run_there(source: Source, recipe: Recipe, processes: int) -> Results:
-    return run_on_ray(source, (), recipe, processes=processes, address=None)
+def run_there(records: Input, recipe: Recipe, processes: int) -> Results:
+    return run_on_ray(records, (), recipe, processes=processes, address=None)

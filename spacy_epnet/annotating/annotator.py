@@ -1,4 +1,4 @@
-"""Annotating the records of a shard, in a process that has the pipeline."""
+"""Annotate the records of a shard, in a process that has loaded the pipeline."""
 
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -10,19 +10,19 @@ from spacy.tokens import Doc
 from .._compat import import_code
 from ..recognizer.pipeline import forget_tensors
 from ..sources.catalog import load_pipeline
-from .records import Item, Record, RecordError, understand
-from .shards import Annotated, Layout, Reject, encode
+from .input_formats import Content, Item, Record, RecordError, parse_item
+from .output_formats import Annotated, Layout, Reject, encode
 
-SHOWN = 200  # characters of a record that is rejected
+MAX_CONTENT = 200  # characters of a rejected record
 
 
 class Recipe(NamedTuple):
-    """What a process needs to know to annotate.
+    """Settings of a process that annotates.
 
-    model (str): The pipeline: a folder, a package, or a source that comes with us.
-    layout (Layout): How shards are written.
-    code (Optional[str]): A file with code to import before.
-    threads (int): How many the encoder computes with.
+    model (str): The pipeline: a folder, a package, or a source pipeline's name.
+    layout (Layout): The layout of shards.
+    code (Optional[str]): A Python file to import before loading.
+    threads (int): The number of threads to compute with.
     gpu (int): The GPU, or -1.
     """
 
@@ -34,28 +34,35 @@ class Recipe(NamedTuple):
 
 
 class Result(NamedTuple):
-    """What has become of the records of a shard."""
+    """The records of a shard after annotation.
+
+    data (bytes): The content of the shard.
+    rejects (List[Reject]): Records that couldn't be annotated.
+    records (int): The number of the others.
+    words (int): Their tokens.
+    entities (int): Their entities.
+    """
 
     data: bytes
     rejects: list[Reject]
-    records: int  # that were annotated
+    records: int
     words: int
     entities: int
 
 
-# The number of each shard, the bytes of the input that it is made of, and its result.
+# The number of each shard, its size in bytes of the input, and its result.
 Results: TypeAlias = Generator[tuple[int, int, Result], None, None]
 
 
 class Annotator:
-    """A pipeline that annotates shards.
+    """Annotate shards with a pipeline.
 
-    recipe (Recipe): How.
+    recipe (Recipe): The settings.
     """
 
     def __init__(self, recipe: Recipe):
         import torch
-        from spacy import require_gpu
+        from thinc.api import require_gpu
 
         torch.set_num_threads(recipe.threads)
         if recipe.gpu >= 0:
@@ -69,7 +76,7 @@ class Annotator:
         """Annotate records.
 
         items (List[Item]): The records as they were read.
-        RETURNS (Result): The content of the shard, and what couldn't be annotated.
+        RETURNS (Result): The content of the shard, and records that were rejected.
         """
         # The words of a shard are forgotten after it, so that memory stays flat.
         with self.nlp.memory_zone():
@@ -80,21 +87,21 @@ class Annotator:
         records: dict[str, Record] = {}
         for item in items:
             try:
-                records[item.id] = understand(item, self.layout.text_field)
+                records[item.id] = parse_item(item, self.layout.text_field)
             except RecordError as err:
                 problems[item.id] = err
         docs: dict[str, Doc] = {}
-        for id, doc in recognize(self.nlp, list(records.values())):
+        for id, doc in recognize(self.nlp, records):
             if isinstance(doc, Exception):
                 problems[id] = doc
             else:
                 docs[id] = doc
         for id in records.keys() - docs.keys() - problems.keys():
             problems[id] = RecordError("a component of the pipeline has dropped it")
-        rows = [Annotated(records[id], docs[id]) for id in records if id in docs]
+        rows = [Annotated(id, records[id], docs[id]) for id in records if id in docs]
         data, unfit = encode_fitting(rows, self.layout)
         problems.update(unfit)
-        rows = [row for row in rows if row.record.id not in unfit]
+        rows = [row for row in rows if row.id not in unfit]
         return Result(
             data,
             [make_reject(i, problems[i.id]) for i in items if i.id in problems],
@@ -107,8 +114,10 @@ class Annotator:
 def encode_fitting(
     rows: list[Annotated], layout: Layout
 ) -> tuple[bytes, dict[str, Exception]]:
-    """Make the content of a shard, without records that have values for which there is
-    no place in its format, and tell which those are.
+    """Make the content of a shard of the records that its format can hold.
+
+    RETURNS (Tuple[bytes, Dict[str, Exception]]): The content, and the errors of other
+        records.
     """
     try:
         return encode(rows, layout), {}
@@ -118,61 +127,61 @@ def encode_fitting(
             try:
                 encode([row], layout)
             except Exception as err:
-                unfit[row.record.id] = err
-        fitting = [row for row in rows if row.record.id not in unfit]
+                unfit[row.id] = err
+        fitting = [row for row in rows if row.id not in unfit]
         return encode(fitting, layout), unfit
 
 
 def make_reject(item: Item, problem: Exception) -> Reject:
     reason = str(problem) or type(problem).__name__
-    return Reject(item.id, reason, show(item.content))
+    return Reject(item.id, reason, shorten(item.content))
 
 
 def recognize(
-    nlp: Language, records: list[Record]
+    nlp: Language, records: dict[str, Record]
 ) -> Iterator[tuple[str, Doc | Exception]]:
     """Run a pipeline over records, those of similar length together.
 
     nlp (Language): The pipeline.
-    records (List[Record]): The records.
-    YIELDS (Tuple[str, Union[Doc, Exception]]): The id of each, and its doc, or why
-        there is none. In any order.
+    records (Dict[str, Record]): The records by id.
+    YIELDS (Tuple[str, Union[Doc, Exception]]): The id of each, and its doc or error, in
+        any order.
     """
-    docs: list[tuple[Doc, Record]] = []
-    for record in records:
+    docs: list[tuple[Doc, str]] = []
+    for id, record in records.items():
         try:
-            docs.append((make_doc(nlp, record), record))
+            docs.append((make_doc(nlp, record), id))
         except Exception as err:
-            yield record.id, err
+            yield id, err
     docs.sort(key=lambda pair: len(pair[0]))
     count = 0
     try:
-        for doc, record in nlp.pipe(docs, as_tuples=True):
+        for doc, id in nlp.pipe(docs, as_tuples=True):
             forget_tensors(doc)
             count += 1
-            yield record.id, doc
+            yield id, doc
     except Exception:
-        # Of the rest, some fail. What was run over them halfway isn't used again.
-        for _, record in docs[count:]:
+        # Some of the others fail. They are made anew, because components changed them.
+        for _, id in docs[count:]:
             try:
-                doc = nlp(make_doc(nlp, record))
+                doc = nlp(make_doc(nlp, records[id]))
                 forget_tensors(doc)
             except Exception as err:
-                yield record.id, err
+                yield id, err
             else:
-                yield record.id, doc
+                yield id, doc
 
 
 def make_doc(nlp: Language, record: Record) -> Doc:
-    """Part a record into tokens, unless it is."""
+    """Tokenize a record, unless it has tokens."""
     if record.words is not None:
         return Doc(nlp.vocab, words=record.words, spaces=record.spaces)
     return nlp.make_doc(record.text)
 
 
-def show(content: object) -> str:
-    """The beginning of a record, as it was read."""
+def shorten(content: Content) -> str:
+    """RETURNS (str): The beginning of a record, as it was read."""
     if isinstance(content, bytes):
-        return content[:SHOWN].decode("utf8", "replace").rstrip("\r\n")
-    text = "" if content is None else str(content)[:SHOWN]
+        return content[:MAX_CONTENT].decode("utf8", "replace").rstrip("\r\n")
+    text = "" if content is None else str(content)[:MAX_CONTENT]
     return text.encode("utf8", "replace").decode("utf8")

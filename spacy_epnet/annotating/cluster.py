@@ -1,28 +1,30 @@
-"""Annotating on Ray: a laptop, or the machines of a cluster.
+"""Annotate with Ray, on a laptop or on the machines of a cluster.
 
 One task reads, on the machine where the command runs. Actors annotate, each with a
-process of its own, and Ray starts them again elsewhere if their machine is lost. What
-they make comes back and is written here, so that no files need to be shared.
+process of its own, and Ray restarts them elsewhere if their machine is lost. Results
+are sent back and written here, so that no files need to be shared.
 """
 
 import logging
 import os
 import pickle
 import shutil
-import sys
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory, gettempdir
 from time import time
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import CorpusError, MissingExtraError
 from ..sources.catalog import list_pipeline_files
 from .annotator import Recipe, Result, Results
 from .folder import lock
-from .inputs import Shard, Source
-from .worker import Worker
+from .inputs import Input, Shard
+from .local import Worker
+
+if TYPE_CHECKING:
+    import pyarrow
 
 CODE = "code.py"
 MODEL = "model"
@@ -30,8 +32,15 @@ PREFIX = "spacy-epnet-"
 SETTLED = 60  # seconds after which an actor has locked its folder
 
 
+class Payload(NamedTuple):
+    """A recipe, and the files of it that other machines don't have, by name."""
+
+    recipe: Recipe
+    files: dict[str, bytes]
+
+
 def run_on_ray(
-    source: Source,
+    records: Input,
     done: Collection[int],
     recipe: Recipe,
     *,
@@ -40,15 +49,15 @@ def run_on_ray(
 ) -> Results:
     """Annotate the shards of an input on Ray.
 
-    source (Source): The input.
+    records (Input): The input.
     done (Collection[int]): The shards that are done already.
-    recipe (Recipe): How.
-    processes (Optional[int]): How many actors there are. As many as there is room for
-        by default.
-    address (Optional[str]): The cluster, "auto" for the one that this machine is part
-        of. By default this machine alone.
-    YIELDS (Tuple[int, int, Result]): What has become of each shard, in the order in
-        which they are done.
+    recipe (Recipe): The settings.
+    processes (Optional[int]): The number of actors. By default as many as the cluster
+        has resources for.
+    address (Optional[str]): The cluster, "auto" for the one of this machine. By default
+        this machine alone.
+    YIELDS (Tuple[int, int, Result]): The number, size and result of each shard, in the
+        order in which they are done.
     """
     ray = import_ray()
     logging.getLogger("ray.data").setLevel(logging.ERROR)
@@ -59,9 +68,9 @@ def run_on_ray(
             address=address or "local", log_to_driver=False, logging_level="warning"
         )
     try:
-        results = make_dataset(source, done, recipe, processes)
+        results = make_dataset(records, done, recipe, processes)
         for row in results.iter_rows():
-            # Of our own actors, whom Ray lets run code anyway.
+            # From our own actors, which Ray lets run code anyway.
             number, size, result = pickle.loads(row["result"])
             if isinstance(result, ValueError):
                 raise result
@@ -72,6 +81,7 @@ def run_on_ray(
 
 
 def import_ray() -> Any:
+    """Import Ray, or say how to install it."""
     try:
         import ray
         import ray.data
@@ -83,9 +93,9 @@ def import_ray() -> Any:
 
 
 def make_dataset(
-    source: Source, done: Collection[int], recipe: Recipe, processes: int | None
+    records: Input, done: Collection[int], recipe: Recipe, processes: int | None
 ) -> Any:
-    """Say to Ray what is to be done.
+    """Make a dataset of results, which Ray computes when it is read.
 
     RETURNS (ray.data.Dataset): The results, each pickled in a row.
     """
@@ -93,21 +103,21 @@ def make_dataset(
 
     context = ray.data.DataContext.get_current()
     context.enable_progress_bars = False
-    context.target_max_block_size = 1  # each shard goes to an actor by itself
+    context.target_max_block_size = 1  # one shard in a block
     here = {"ray.io/node-id": ray.get_runtime_context().get_node_id()}
     resources = ray.cluster_resources()
     gpus = int(resources.get("GPU", 0))
     room = gpus or max(1, int(resources["CPU"]) // recipe.threads)
     shards = ray.data.read_datasource(
-        make_datasource(source, done),
+        make_datasource(records, done),
         override_num_blocks=1,
         label_selector=here,
         num_cpus=0,
     )
-    luggage = ray.put(pack(recipe._replace(gpu=0 if gpus else -1)))
+    payload = ray.put(make_payload(recipe._replace(gpu=0 if gpus else -1)))
     return shards.map_batches(
         RayAnnotator,
-        fn_constructor_args=(luggage,),
+        fn_constructor_args=(payload,),
         batch_size=1,
         batch_format="pyarrow",
         compute=ray.data.ActorPoolStrategy(
@@ -118,10 +128,10 @@ def make_dataset(
     )
 
 
-def make_datasource(source: Source, done: Collection[int]) -> Any:
-    """The shards of an input, for Ray.
+def make_datasource(records: Input, done: Collection[int]) -> Any:
+    """Make a datasource of the shards of an input.
 
-    source (Source): The input.
+    records (Input): The input.
     done (Collection[int]): The shards that are done already.
     RETURNS (ray.data.Datasource): Reads them in one task, as a stream.
     """
@@ -132,12 +142,12 @@ def make_datasource(source: Source, done: Collection[int]) -> Any:
 
     def read() -> Iterator[Any]:
         os.chdir(folder)
-        for shard in source.read(set(done).__contains__):
+        for shard in records.read(set(done).__contains__):
             yield make_row("shard", shard)
 
-    class ShardSource(Datasource):
+    class Shards(Datasource):  # type: ignore[misc, unused-ignore]
         def estimate_inmemory_data_size(self) -> int:
-            return source.get_size()
+            return records.get_size()
 
         def get_read_tasks(
             self,
@@ -145,20 +155,17 @@ def make_datasource(source: Source, done: Collection[int]) -> Any:
             per_task_row_limit: int | None = None,
             data_context: Any = None,
         ) -> list[ReadTask]:
-            size = source.get_size()
+            size = records.get_size()
             metadata = BlockMetadata(
                 num_rows=None, size_bytes=size, input_files=None, exec_stats=None
             )
             return [ReadTask(read, metadata)]
 
-    return ShardSource()
+    return Shards()
 
 
-def make_row(name: str, value: Any) -> Any:
-    """One thing as a table of one row.
-
-    RETURNS (pyarrow.Table): The table.
-    """
+def make_row(name: str, value: object) -> "pyarrow.Table":
+    """Pickle a value into a table of one row."""
     import pyarrow
 
     data = pyarrow.array([pickle.dumps(value)], pyarrow.large_binary())
@@ -166,38 +173,36 @@ def make_row(name: str, value: Any) -> Any:
 
 
 class RayAnnotator:
-    """An actor that annotates.
+    """Annotate shards in an actor.
 
-    luggage (ObjectRef): What `pack` made.
+    payload (ObjectRef): A reference to a payload.
     """
 
-    def __init__(self, luggage: Any):
+    def __init__(self, payload: Any):
         import ray
 
         remove_left_overs(Path(gettempdir()))
         self.folder = TemporaryDirectory(prefix=PREFIX)
         self.lock = lock(Path(self.folder.name))
         self.lock.__enter__()  # as long as the process lives
-        recipe = unpack(ray.get(luggage), Path(self.folder.name))
+        recipe = unpack_payload(ray.get(payload), Path(self.folder.name))
         self.worker = Worker(recipe)
 
-    def __call__(self, batch: Any) -> Any:
+    def __call__(self, batch: "pyarrow.Table") -> "pyarrow.Table":
         shard: Shard = pickle.loads(batch["shard"][0].as_py())
         try:
             result: Result | ValueError = self.worker.annotate(shard.items)
         except ValueError as err:
-            # Ray would give it another chance, and a message that nobody can read.
+            # Ray would try again, and then report it in an unreadable way.
             result = err
         return make_row("result", (shard.number, shard.size, result))
 
 
 def remove_left_overs(folder: Path) -> None:
-    """Remove what actors that were killed have left on this machine.
+    """Remove the folders of actors that were killed on this machine.
 
-    folder (Path): Where they put down what they had with them.
+    folder (Path): The folder of temporary files.
     """
-    if sys.platform == "win32":
-        return  # without locks, nobody knows who is gone
     for path in folder.glob(f"{PREFIX}*"):
         with suppress(OSError, CorpusError):
             # One that has just begun may have no lock yet.
@@ -206,29 +211,31 @@ def remove_left_overs(folder: Path) -> None:
                     shutil.rmtree(path)
 
 
-def pack(recipe: Recipe) -> tuple[Recipe, dict[str, bytes]]:
-    """Take along what other machines don't have: the pipeline, unless it is an
-    installed package, and the code to import.
+def make_payload(recipe: Recipe) -> Payload:
+    """Collect the files of a recipe that other machines don't have: the pipeline,
+    unless it is an installed package, and the code to import.
+
+    recipe (Recipe): The recipe.
+    RETURNS (Payload): The recipe and the files.
     """
     files: dict[str, bytes] = {}
     model = Path(recipe.model)
     if model.is_dir():
         for path in list_pipeline_files(model):
-            name = f"{MODEL}/{path.relative_to(model).as_posix()}"
-            files[name] = path.read_bytes()
+            files[f"{MODEL}/{path.relative_to(model).as_posix()}"] = path.read_bytes()
     if recipe.code is not None:
         files[CODE] = Path(recipe.code).read_bytes()
-    return recipe, files
+    return Payload(recipe, files)
 
 
-def unpack(luggage: tuple[Recipe, dict[str, bytes]], folder: Path) -> Recipe:
-    """Put down what was taken along.
+def unpack_payload(payload: Payload, folder: Path) -> Recipe:
+    """Write the files of a payload.
 
-    luggage (Tuple[Recipe, Dict[str, bytes]]): What `pack` made.
-    folder (Path): Where.
-    RETURNS (Recipe): The recipe, with the places where things are now.
+    payload (Payload): The payload.
+    folder (Path): The folder for the files.
+    RETURNS (Recipe): The recipe, with the paths of these files.
     """
-    recipe, files = luggage
+    recipe, files = payload
     for name, data in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(data)

@@ -1,44 +1,45 @@
-"""The folder with the output, which says what is done.
+"""Write the folder of an output, and know which shards are done.
 
-    manifest.json   what is annotated with what, and at the end how much it was
+    manifest.json   the input, the pipeline and the settings, and at the end the counts
     done.jsonl      a line for each shard that is done
     shards/         a file for each shard
-    rejects/        a file for each shard of which something couldn't be annotated
+    rejects/        a file for each shard with records that couldn't be annotated
     rejects.jsonl   all of these, at the end
 
-A shard is done when its line is there. It comes last, so that after an interruption a
-shard is annotated again, and replaces itself.
+A shard is done if its line is there, and its files are as the line says. The line is
+written last, so that an interrupted shard is annotated again and replaces itself.
 """
 
 import json
 import os
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import srsly
+from filelock import FileLock, Timeout
 
 from ..errors import CorpusError, OutputError
 from ..writing import write_whole
 from .annotator import Result
-from .shards import SUFFIXES, Layout, to_json_line
+from .output_formats import OUTPUT_FORMATS, Layout, Reject, to_json_line
 
 MANIFEST = "manifest.json"
 DONE = "done.jsonl"
 SHARDS = "shards"
 REJECTS = "rejects"
 REJECTED = "rejects.jsonl"
-LOCK = ".lock"
+LOCK = ".epnet-lock"
 COUNTS = ("records", "rejected", "words", "entities", "size")
+FIELDS = ("shard", *COUNTS, "bytes")
 
 
-class Folder:
-    """An output, old or new.
+class OutputFolder:
+    """Write an output, new or begun by an earlier run.
 
     path (Path): The folder.
-    layout (Layout): How shards are written.
+    layout (Layout): The layout of shards.
     """
 
     def __init__(self, path: Path, layout: Layout):
@@ -48,37 +49,37 @@ class Folder:
 
     @contextmanager
     def open(self, description: dict[str, Any]) -> Iterator[None]:
-        """Begin an output, or go on with one that is of the same.
+        """Begin an output, or continue one with the same description.
 
-        description (Dict[str, Any]): What tells this output from others.
+        description (Dict[str, Any]): The input, the pipeline and the settings.
         """
         self._check(description)
         self.path.mkdir(parents=True, exist_ok=True)
         with lock(self.path):
             self._check(description)  # another run may have been quicker
-            if not (self.path / MANIFEST).exists():
-                self._write_manifest(description)
             self.done = {line["shard"]: line for line in self._read_done()}
+            if not self.is_finished():
+                self._write_manifest(description)
             with write_whole(self.path / DONE) as path:
                 path.write_bytes(b"".join(map(to_json_line, self.done.values())))
             with (self.path / DONE).open("ab") as self._journal:
                 yield
 
     def _check(self, description: dict[str, Any]) -> None:
-        """Refuse to write into a folder that has something else."""
+        """Refuse to write into a folder with other files or another output."""
         if self.path.exists() and not self.path.is_dir():
-            raise CorpusError(self.path, "there is a file at this place")
+            raise CorpusError(self.path, "it is a file, and not a folder")
         if not any(self.path.glob("[!.]*")):
             return
         found = self._read_manifest().get("annotation")
         if not isinstance(found, dict):
-            raise CorpusError(self.path, "there is a folder with other files here")
+            raise CorpusError(self.path, "the folder has other files")
         changed = [key for key, value in description.items() if found.get(key) != value]
         if changed:
             raise OutputError(
                 f"The output in '{self.path}' is of another annotation, which differs "
-                f"in: {', '.join(changed)}. Go on with what it was begun with, choose "
-                "another folder, or remove it to begin anew."
+                f"in: {', '.join(changed)}. Continue with what it was begun with, "
+                "choose another folder, or remove it to begin anew."
             )
 
     def _read_manifest(self) -> dict[str, Any]:
@@ -100,30 +101,46 @@ class Folder:
                 done = json.loads(line)
             except ValueError:  # it was being written
                 continue
-            if not isinstance(done, dict) or not {"shard", *COUNTS} <= {*done}:
-                raise CorpusError(self.path / DONE, "it was changed by something else")
-            if self.get_place(done["shard"]).exists():
+            if not is_done_line(done):
+                reason = "it was changed by something else. Remove the output"
+                raise CorpusError(self.path / DONE, f"{reason} to begin anew")
+            if self._is_intact(done):
                 yield done
 
-    def get_place(self, number: int) -> Path:
-        """Where the file of a shard is."""
-        return self.path / SHARDS / f"{number:08}{SUFFIXES[self.layout.format]}"
+    def _is_intact(self, done: dict[str, int]) -> bool:
+        """Check whether the files of a shard are as they were written."""
+        path = self.get_path(done["shard"])
+        has_rejects = self.get_rejects_path(done["shard"]).is_file()
+        return (
+            path.is_file()
+            and path.stat().st_size == done["bytes"]
+            and has_rejects == (done["rejected"] > 0)
+        )
+
+    def get_path(self, number: int) -> Path:
+        """RETURNS (Path): The file of a shard."""
+        suffix = OUTPUT_FORMATS[self.layout.format].suffix
+        return self.path / SHARDS / f"{number:08}{suffix}"
+
+    def get_rejects_path(self, number: int) -> Path:
+        """RETURNS (Path): The file of records of a shard that were rejected."""
+        return self.path / REJECTS / f"{number:08}.jsonl"
 
     def add(self, shard: int, size: int, result: Result) -> None:
         """Write a shard that was annotated.
 
         shard (int): Its number.
-        size (int): Bytes of the input that it was made of.
-        result (Result): What has become of its records.
+        size (int): Its size, in bytes of the input.
+        result (Result): Its result.
         """
-        rejects = self.path / REJECTS / f"{shard:08}.jsonl"
+        rejects = self.get_rejects_path(shard)
         if result.rejects:
             lines = [to_json_line(reject._asdict()) for reject in result.rejects]
             with write_whole(rejects) as path:
                 path.write_bytes(b"".join(lines))
         else:
             rejects.unlink(missing_ok=True)
-        with write_whole(self.get_place(shard)) as path, path.open("wb") as file:
+        with write_whole(self.get_path(shard)) as path, path.open("wb") as file:
             file.write(result.data)
             file.flush()
             os.fsync(file.fileno())
@@ -134,6 +151,7 @@ class Folder:
             "words": result.words,
             "entities": result.entities,
             "size": size,
+            "bytes": len(result.data),
         }
         self._journal.write(to_json_line(done))
         self._journal.flush()
@@ -141,58 +159,72 @@ class Folder:
         self.done[shard] = done
 
     def count(self) -> dict[str, int]:
-        """RETURNS (Dict[str, int]): How much is done of everything."""
+        """RETURNS (Dict[str, int]): The counts of all shards that are done."""
         return {name: sum(d[name] for d in self.done.values()) for name in COUNTS}
 
-    def read_rejects(self) -> Iterator[dict[str, str]]:
-        """Read what couldn't be annotated.
+    def read_rejects(self) -> Iterator[Reject]:
+        """Read the records that couldn't be annotated.
 
-        YIELDS (Dict[str, str]): The records, and the reasons.
+        YIELDS (Reject): The records.
         """
-        together = self.path / REJECTED
-        for path in [together] if together.exists() else self._list_rejects():
-            yield from srsly.read_jsonl(path)
+        for path in self._list_rejects():
+            for line in srsly.read_jsonl(path):
+                yield Reject(**line)
 
     def _list_rejects(self) -> list[Path]:
-        return sorted((self.path / REJECTS).glob("[!.]*"))
+        return [
+            self.get_rejects_path(number)
+            for number, done in sorted(self.done.items())
+            if done["rejected"]
+        ]
 
     def is_finished(self) -> bool:
-        """RETURNS (bool): Whether an earlier run has done everything."""
-        return "finished" in self._read_manifest()
+        """RETURNS (bool): Whether all shards are done."""
+        finished = self._read_manifest().get("finished")
+        counts = self._get_counts()
+        has_rejects = (self.path / REJECTED).is_file() or not counts["rejected"]
+        return has_rejects and finished == counts
+
+    def _get_counts(self) -> dict[str, int]:
+        return {"shards": len(self.done), **self.count()}
 
     def finish(self, description: dict[str, Any]) -> None:
-        """Note that everything is done.
+        """Note that all shards are done.
 
-        description (Dict[str, Any]): What tells this output from others.
+        description (Dict[str, Any]): The input, the pipeline and the settings.
         """
-        if not self.is_finished():
-            files = self._list_rejects()
-            if files:
-                with (
-                    write_whole(self.path / REJECTED) as path,
-                    path.open("wb") as together,
-                ):
-                    for file in files:
-                        together.write(file.read_bytes())
-            counts = {"shards": len(self.done), **self.count()}
-            self._write_manifest(description, finished=counts)
-        shutil.rmtree(self.path / REJECTS, ignore_errors=True)
+        if self.is_finished():
+            return
+        files = self._list_rejects()
+        if files:
+            with (
+                write_whole(self.path / REJECTED) as path,
+                path.open("wb") as together,
+            ):
+                for file in files:
+                    together.write(file.read_bytes())
+        self._write_manifest(description, finished=self._get_counts())
+
+
+def is_done_line(line: object) -> bool:
+    """Check whether a line of `done.jsonl` is one that was written here."""
+    return isinstance(line, dict) and all(
+        type(line.get(name)) is int and line[name] >= 0 for name in FIELDS
+    )
 
 
 @contextmanager
 def lock(folder: Path) -> Iterator[None]:
-    """Keep other runs from writing to a folder. However this one ends, that ends too.
+    """Keep other runs from writing to a folder, until this one ends in whatever way.
 
     folder (Path): The folder.
     """
+    held = FileLock(folder / LOCK, blocking=False, thread_local=False)
     try:
-        from fcntl import LOCK_EX, LOCK_NB, flock
-    except ImportError:  # on Windows
+        held.acquire()
+    except Timeout as err:
+        raise CorpusError(folder, "another run is writing to it") from err
+    try:
         yield
-        return
-    with (folder / LOCK).open("a") as file:
-        try:
-            flock(file, LOCK_EX | LOCK_NB)
-        except OSError as err:
-            raise CorpusError(folder, "another run is writing to it") from err
-        yield
+    finally:
+        held.release()

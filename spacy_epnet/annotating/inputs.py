@@ -1,40 +1,53 @@
-"""The input as a whole: its files, and the shards that it is cut into."""
+"""Find the files of an input, and split it into shards."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from glob import glob
+from glob import escape, glob
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from ..corpora.files import list_files
+from ..corpora.files import list_files, walk
 from ..errors import CorpusError
 from ..writing import find_place
-from .records import FORMATS, Item, read_items, show_path
+from .input_formats import (
+    INPUT_FORMATS,
+    Content,
+    Item,
+    detect_format,
+    escape_path,
+    read_items,
+)
 
-BYTES_PER_RECORD = 1000  # how many make a shard end early
+BYTES_PER_RECORD = 1000  # a shard with more on average ends early
 
 
 class Shard(NamedTuple):
-    """Records that are annotated together, and become one file."""
+    """Records that are annotated together, and become one file.
+
+    number (int): The number of the shard, from 0.
+    items (List[Item]): The records.
+    size (int): Bytes of the input.
+    """
 
     number: int
     items: list[Item]
-    size: int  # bytes of the input
+    size: int
 
 
 class InputFile(NamedTuple):
-    """A file to read, and how."""
+    """A file to read, and its format."""
 
     path: Path
     format: str
 
 
 @dataclass(frozen=True)
-class Source:
-    """The shards of an input, which are the same whenever it is read.
+class Input:
+    """Files with records, which are always split into the same shards.
 
     files (List[InputFile]): The files.
-    shard_size (int): Records in a shard, at most. It ends earlier if they are long.
+    shard_size (int): The most records of a shard. It ends earlier if they are long.
     """
 
     files: list[InputFile]
@@ -43,7 +56,7 @@ class Source:
     def read(self, is_done: Callable[[int], bool] = lambda n: False) -> Iterator[Shard]:
         """Read shards.
 
-        is_done (Callable[[int], bool]): Which are left out, by their numbers.
+        is_done (Callable[[int], bool]): Whether to leave out the shard of a number.
         YIELDS (Shard): The others, in order.
         """
         number = 0
@@ -56,19 +69,22 @@ class Source:
                 length += measure(item.content)
                 if self.is_full(len(items), length):
                     if not is_done(number):
-                        yield Shard(number, items, counted.take())
+                        yield Shard(number, items, counted.reset())
                     number, items, length = number + 1, [], 0
-                    counted.take()
+                    counted.reset()
         if (items or not number) and not is_done(number):
-            yield Shard(number, items, counted.take())
+            yield Shard(number, items, counted.reset())
 
     def is_full(self, count: int, length: int) -> bool:
         return count >= self.shard_size or length >= self.shard_size * BYTES_PER_RECORD
 
-    def describe(self) -> list[list[Any]]:
-        """RETURNS (List[list]): What tells this input from another, of each file."""
+    def describe(self) -> list[list[str | int]]:
+        """Describe each file by its path, format, size and time of its last change.
+
+        RETURNS (List[List[Union[str, int]]]): The descriptions.
+        """
         return [
-            [show_path(path), format, path.stat().st_size, path.stat().st_mtime_ns]
+            [escape_path(path), format, path.stat().st_size, path.stat().st_mtime_ns]
             for path, format in self.files
         ]
 
@@ -84,13 +100,13 @@ class _Counter:
     def add(self, count: int) -> None:
         self.count += count
 
-    def take(self) -> int:
+    def reset(self) -> int:
         count, self.count = self.count, 0
         return count
 
 
-def measure(content: Any) -> int:
-    """About how much a record holds."""
+def measure(content: Content) -> int:
+    """RETURNS (int): The approximate size of a record."""
     if isinstance(content, str | bytes):
         return len(content)
     if isinstance(content, dict):
@@ -98,27 +114,27 @@ def measure(content: Any) -> int:
     return 8
 
 
-def open_source(
+def open_input(
     inputs: Iterable[str],
     *,
     format: str | None,
     text_field: str,
     shard_size: int,
     output: Path | None = None,
-) -> Source:
-    """Find the files of an input, and see that they can be read.
+) -> Input:
+    """Find the files of an input, and check their columns.
 
     inputs (Iterable[str]): Files, folders and patterns such as data/*.jsonl.gz.
-    format (Optional[str]): A key of `FORMATS`. Told by the names of files by default.
+    format (Optional[str]): A key of `INPUT_FORMATS`. Detected by default.
     text_field (str): The field with the text.
-    shard_size (int): Records in a shard.
-    output (Optional[Path]): A folder that no pattern fits.
-    RETURNS (Source): The input.
+    shard_size (int): The most records of a shard.
+    output (Optional[Path]): A folder that no pattern matches.
+    RETURNS (Input): The input.
     """
     paths = list_files(path for name in inputs for path in expand(name, output))
     once = {path.resolve(): path for path in reversed(paths)}
     files = [
-        InputFile(path, format or tell_format(path))
+        InputFile(path, format or detect_format(path))
         for path in paths
         if once.pop(path.resolve(), None) is not None
     ]
@@ -131,14 +147,18 @@ def open_source(
                 f"there is no column '{text_field}' to annotate. Name the one that has "
                 f"the text with --text-field. There are: {columns}",
             )
-    return Source(files, shard_size)
+        twice = [column for column, count in Counter(header).items() if count > 1]
+        if twice:
+            reason = f"several columns have the same name: {', '.join(twice)}"
+            raise CorpusError(path, f"{reason}. Rename all but one of each")
+    return Input(files, shard_size)
 
 
 def find_header(path: Path, format_name: str) -> list[str]:
-    """The columns of a file. A file that can't be read has none, and is rejected when
-    its turn comes.
+    """Read the columns of a file, or none if it can't be read, which is reported when
+    its records are read.
     """
-    read_header = FORMATS[format_name].read_header
+    read_header = INPUT_FORMATS[format_name].read_header
     try:
         return [] if read_header is None else read_header(path)
     except CorpusError:
@@ -146,34 +166,33 @@ def find_header(path: Path, format_name: str) -> list[str]:
 
 
 def expand(name: str, without: Path | None = None) -> list[Path]:
-    """The paths that a pattern fits, or the path that is meant.
+    """Expand a pattern, or return the path if it is none.
 
-    name (str): The pattern or the path. A pattern may fit files, or else folders.
-    without (Optional[Path]): A folder that it doesn't fit, nor anything in it, which
-        may be written when it is read again.
+    name (str): The pattern or the path. A pattern matches files, or else folders.
+    without (Optional[Path]): A folder that is written, and never matched, nor
+        anything in it.
     RETURNS (List[Path]): The paths.
     """
     path = Path(name)
     if path.exists() or not set(name) & set("*?["):
         return [path]
-    found = [Path(each) for each in sorted(glob(name, recursive=True))]
+    found = sorted(_match(path))
     if without is not None:
         hidden = find_place(without)
         found = [p for p in found if not find_place(p).is_relative_to(hidden)]
     if not found:
-        raise CorpusError(path, "nothing fits this pattern")
+        raise CorpusError(path, "no file matches this pattern")
     return [each for each in found if each.is_file()] or found
 
 
-def tell_format(path: Path) -> str:
-    """Tell the format of a file by its name."""
-    name = path.name.lower().removesuffix(".gz")
-    for format_name, each in FORMATS.items():
-        if name.endswith(each.suffixes):
-            return format_name
-    names = ", ".join(FORMATS)
-    raise CorpusError(
-        path,
-        "the format can't be told from the name of the file. Name it with "
-        f"--input-format: {names}",
-    )
+def _match(pattern: Path) -> set[Path]:
+    """Find the paths that a pattern matches. As ** never follows links, which may form
+    circles, this isn't left to `glob`.
+    """
+    if "**" not in pattern.parts:
+        return {Path(each) for each in glob(str(pattern))}
+    first = pattern.parts.index("**")
+    base, rest = Path(*pattern.parts[:first]), pattern.parts[first + 1 :] or ("*",)
+    bases = [Path(each) for each in glob(str(base))] if first else [Path()]
+    folders = {path for each in bases if each.is_dir() for path, _ in walk(each)}
+    return {p for path in folders for p in _match(Path(escape(str(path)), *rest))}

@@ -1,25 +1,193 @@
-"""Annotating on one machine, in processes beside this one."""
+"""Annotate on this machine, in processes that are started again if they die."""
 
+import threading
 from collections.abc import Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
 from queue import SimpleQueue
+from typing import cast
 
-from .annotator import Recipe, Result, Results
+from ..errors import AnnotationError
+from ..processes import belong_to_parent, get_context
+from .annotator import Annotator, Recipe, Result, Results
+from .input_formats import Item
 from .inputs import Shard
-from .worker import Worker
 
+ATTEMPTS = 3
 AHEAD = 1  # shards for each process that wait, so that none of them does
 
 
+class WorkerDied(Exception):
+    """A process ended without a result."""
+
+
+class Closed(Exception):
+    """The worker was closed, and nobody waits for a result any more."""
+
+
+def work(connection: Connection, recipe: Recipe) -> None:
+    """Annotate records from a connection until it is closed."""
+    belong_to_parent()
+    try:
+        annotator = Annotator(recipe)
+    except Exception as err:
+        connection.send(str(err) or repr(err))
+        return
+    connection.send(None)
+    while True:
+        try:
+            items = connection.recv()
+        except EOFError:
+            return
+        try:
+            answer: Result | str = annotator.annotate(items)
+        except Exception as err:
+            answer = repr(err)
+        connection.send(answer)
+
+
+class Worker:
+    """Annotate in a process, which is started again if it dies.
+
+    recipe (Recipe): The settings.
+    """
+
+    def __init__(self, recipe: Recipe):
+        self.recipe = recipe
+        self.is_closed = False
+        self.exit_code: int | None = None  # of the process that died last
+        self._process: BaseProcess | None = None
+        self._connection: Connection | None = None
+        self._lock = threading.Lock()  # closing may come from another thread
+
+    def annotate(self, items: list[Item]) -> Result:
+        """Annotate records, and reject those with which the process dies again and
+        again.
+
+        items (List[Item]): The records.
+        RETURNS (Result): The content of the shard, and records that were rejected.
+        """
+        result = self._try(items, ATTEMPTS)
+        if result is not None:
+            return result
+        deadly = {item.id for item in self._find_deadly(items)}
+        reason = f"the process that annotated it died {ATTEMPTS} times"
+        # If no record is deadly, all of them together are.
+        marked = [
+            item._replace(reason=reason) if item.id in deadly or not deadly else item
+            for item in items
+        ]
+        result = self._try(marked, ATTEMPTS)
+        if result is None:
+            raise self._make_error()
+        return result
+
+    def _find_deadly(self, items: list[Item]) -> list[Item]:
+        if self._try(items, ATTEMPTS if len(items) == 1 else 1) is not None:
+            return []
+        if len(items) == 1:
+            return items
+        half = len(items) // 2
+        return self._find_deadly(items[:half]) + self._find_deadly(items[half:])
+
+    def _try(self, items: list[Item], attempts: int) -> Result | None:
+        for _ in range(attempts):
+            try:
+                return self._ask(items)
+            except WorkerDied:
+                self._end()
+        return None
+
+    def _ask(self, items: list[Item]) -> Result:
+        self.start()
+        self._send(items)
+        answer = self._receive()
+        if isinstance(answer, str):
+            raise AnnotationError(f"Can't annotate: {answer}")
+        return cast(Result, answer)
+
+    def start(self) -> None:
+        """Start the process, unless it runs, and wait for the pipeline to load."""
+        for attempt in range(1, ATTEMPTS + 1):
+            if self._process is not None:
+                return
+            try:
+                self._launch()
+                problem = self._receive()
+            except WorkerDied as err:
+                self._end()
+                if attempt == ATTEMPTS:
+                    raise self._make_error() from err
+            else:
+                if problem is not None:
+                    self._end()
+                    raise AnnotationError(str(problem))
+
+    def _make_error(self) -> AnnotationError:
+        return AnnotationError(
+            "A process that annotates died again and again (exit code "
+            f"{self.exit_code}), and not for a certain record. If it is -9, memory may "
+            "be short: choose fewer --processes."
+        )
+
+    def _launch(self) -> None:
+        with self._lock:
+            if self.is_closed:
+                raise Closed
+            context = get_context()
+            self._connection, theirs = context.Pipe()
+            arguments = (theirs, self.recipe)
+            process = context.Process(target=work, args=arguments, daemon=True)
+            process.start()
+            self._process = process
+            theirs.close()
+
+    def _send(self, items: list[Item]) -> None:
+        assert self._connection is not None
+        try:
+            self._connection.send(items)
+        except OSError as err:
+            raise self._explain() from err
+
+    def _receive(self) -> object:
+        assert self._connection is not None
+        try:
+            return self._connection.recv()
+        except (EOFError, OSError) as err:
+            raise self._explain() from err
+
+    def _explain(self) -> Exception:
+        return Closed() if self.is_closed else WorkerDied()
+
+    def _end(self) -> None:
+        with self._lock:
+            if self._process is not None:
+                self._process.join(timeout=1)  # to know its exit code
+                self._process.kill()
+                self._process.join()
+                self.exit_code = self._process.exitcode
+                if self._connection is not None:
+                    self._connection.close()
+                self._process = None
+
+    def close(self) -> None:
+        """Kill the process."""
+        with self._lock:
+            self.is_closed = True
+            if self._process is not None:
+                self._process.kill()
+                self._process.join()
+
+
 def run_local(shards: Iterable[Shard], recipe: Recipe, processes: int) -> Results:
-    """Annotate shards in processes. No more are read than are needed to keep these
-    busy.
+    """Annotate shards in processes, and read only as many as keep these busy.
 
     shards (Iterable[Shard]): The shards.
-    recipe (Recipe): How.
-    processes (int): How many.
-    YIELDS (Tuple[int, int, Result]): What has become of each shard, in the order in
-        which they are done.
+    recipe (Recipe): The settings.
+    processes (int): The number of processes.
+    YIELDS (Tuple[int, int, Result]): The number, size and result of each shard, in the
+        order in which they are done.
     """
     workers = [Worker(recipe) for _ in range(processes)]
     idle: SimpleQueue[Worker] = SimpleQueue()

@@ -1,4 +1,4 @@
-"""Annotating a corpus, from the beginning or from where it was interrupted."""
+"""Annotate a corpus, and resume where a run was interrupted."""
 
 import hashlib
 from collections.abc import Iterable
@@ -6,7 +6,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
-from typing import Any, Literal
+from typing import Literal
 
 from spacy.util import get_package_path
 from tqdm import tqdm
@@ -18,26 +18,26 @@ from ..sources.catalog import find_pipeline, list_pipeline_files, locate_pipelin
 from ..writing import check_places, find_place
 from .annotator import Recipe, Results
 from .cluster import run_on_ray
-from .folder import Folder
-from .inputs import Source, open_source
+from .folder import OutputFolder
+from .inputs import Input, open_input
 from .local import run_local
-from .shards import Layout, find_schema
+from .output_formats import Layout, Reject, find_schema
 
 SHARD_SIZE = 1000
-MOST_PROCESSES = 8  # if it isn't said, because each of them holds the pipeline
-VERSION = 1  # of what is written
+MOST_PROCESSES = 8  # by default, because each of them loads the pipeline
+VERSION = 2  # of the output
 
 
 @dataclass
 class Summary:
-    """What has become of an input.
+    """Counts of an output, including those of earlier runs.
 
     output (Path): The folder.
-    shards (int): Files that were made of it, also by earlier runs.
+    shards (int): The number of shards.
     records (int): Records that were annotated.
-    rejected (int): Records that couldn't be.
+    rejected (int): Records that couldn't be annotated.
     words (int): Tokens of the records that were annotated.
-    entities (int): What was found in them.
+    entities (int): Their entities.
     size (int): Bytes of the input.
     """
 
@@ -68,29 +68,29 @@ def annotate(
     strict: bool = False,
     show_progress: bool = False,
 ) -> Summary:
-    """Recognize the entities in a corpus of any size. What was interrupted, in whatever
-    way, goes on from where it was when it is called again.
+    """Recognize the entities in a corpus of any size. If it is interrupted, call it
+    again and it resumes.
 
-    model (str): The pipeline: a folder, a package, or a source that comes with us.
+    model (str): The pipeline: a folder, a package, or a source pipeline's name.
     inputs (Iterable[Union[str, Path]]): Files, folders and patterns.
     output (Path): The folder for the output.
     format (str): The format of the output.
-    input_format (Optional[str]): That of the input. Told by names of files by default.
+    input_format (Optional[str]): The format of the input. Detected by default.
     text_field (str): The field or column with the text.
-    shard_size (int): Records in a file of the output, at most.
+    shard_size (int): The most records in a file of the output.
     engine (str): Whether to compute on this machine ("local") or with Ray ("ray").
-    processes (Optional[int]): How many annotate. By default what suits the machine, or
-        the cluster.
-    threads (Optional[int]): How many each of them computes with.
+    processes (Optional[int]): The number of processes. By default as many as suit the
+        machine or the cluster.
+    threads (Optional[int]): The number of threads of each.
     address (Optional[str]): The Ray cluster, "auto" for the one of this machine.
     code (Optional[Path]): A Python file to import before the pipeline is loaded.
-    gpu (int): The GPU, or -1. Ray takes those that there are.
+    gpu (int): The GPU, or -1. Ray uses all that it has.
     strict (bool): Whether to stop at a record that can't be annotated.
     show_progress (bool): Whether to show a progress bar.
-    RETURNS (Summary): What has become of the input.
+    RETURNS (Summary): The counts of the output.
     """
     names = [str(name) for name in inputs]
-    source = open_source(
+    records = open_input(
         names,
         format=input_format,
         text_field=text_field,
@@ -98,28 +98,23 @@ def annotate(
         output=output,
     )
     found = find_pipeline(model)
-    files = [file.path for file in source.files]
+    files = [file.path for file in records.files]
     check_places([output], [*names, *files, locate_pipeline(model), code])
-    schema = find_schema(source) if format == "parquet" else None
+    schema = find_schema(records) if format == "parquet" else None
     layout = Layout(format, text_field, schema)
     description = {
         "version": VERSION,
         "model": hash_model(found),
         "code": None if code is None else get_hash(code),
-        "inputs": source.describe(),
+        "inputs": records.describe(),
         "text_field": text_field,
         "format": format,
         "shard_size": shard_size,
     }
-    folder = Folder(find_place(output), layout)
+    folder = OutputFolder(find_place(output), layout)
     with folder.open(description):
         if strict:
-            for reject in folder.read_rejects():
-                raise AnnotationError(
-                    f"The record {reject['record']} can't be annotated: "
-                    f"{reject['reason']}. Without --strict such records are put into "
-                    "rejects.jsonl, and the others are annotated."
-                )
+            refuse(folder.read_rejects())
         if not folder.is_finished():
             processes, threads = share_cores(engine, processes, threads)
             recipe = Recipe(
@@ -130,16 +125,16 @@ def annotate(
                 gpu,
             )
             if engine == "local":
-                shards = source.read(folder.done.__contains__)
+                shards = records.read(folder.done.__contains__)
                 results = run_local(shards, recipe, processes or 1)
             else:
                 done = frozenset(folder.done)
                 results = run_on_ray(
-                    source, done, recipe, processes=processes, address=address
+                    records, done, recipe, processes=processes, address=address
                 )
             with (
                 closing(results),
-                Progress(source, folder, show=show_progress) as progress,
+                Progress(records, folder, show=show_progress) as progress,
             ):
                 write(results, folder, progress, strict=strict)
         folder.finish(description)
@@ -148,33 +143,38 @@ def annotate(
 
 def write(
     results: Results,
-    folder: Folder,
+    folder: OutputFolder,
     progress: "Progress",
     *,
     strict: bool,
 ) -> None:
     """Write shards as they are done."""
     for number, size, result in results:
-        if strict and result.rejects:
-            reject = result.rejects[0]._asdict()
-            raise AnnotationError(
-                f"The record {reject['record']} can't be annotated: "
-                f"{reject['reason']}. Without --strict such records are put into "
-                "rejects.jsonl, and the others are annotated."
-            )
+        if strict:
+            refuse(result.rejects)
         folder.add(number, size, result)
         progress.add(size, result.words)
+
+
+def refuse(rejects: Iterable[Reject]) -> None:
+    """Raise an error if a record couldn't be annotated."""
+    for reject in rejects:
+        raise AnnotationError(
+            f"The record {reject.record} can't be annotated: {reject.reason}. Without "
+            "--strict such records are written to rejects.jsonl, and the others are "
+            "annotated."
+        )
 
 
 def share_cores(
     engine: str, processes: int | None, threads: int | None
 ) -> tuple[int | None, int]:
-    """Choose how many processes annotate, and how many threads each has.
+    """Choose the number of processes and of the threads of each.
 
-    engine (str): Where they are.
-    processes (Optional[int]): How many are wanted.
-    threads (Optional[int]): How many are wanted.
-    RETURNS (Tuple[Optional[int], int]): Both. Ray chooses its processes itself.
+    engine (str): The engine. Ray chooses its processes itself.
+    processes (Optional[int]): The wanted number of processes.
+    threads (Optional[int]): The wanted number of threads.
+    RETURNS (Tuple[Optional[int], int]): Both numbers.
     """
     if engine == "ray":
         return processes, threads or 1
@@ -185,10 +185,10 @@ def share_cores(
 
 
 def hash_model(model: Path | str) -> str:
-    """Tell pipelines apart by their files.
+    """Hash the files of a pipeline.
 
     model (Union[Path, str]): The folder of a pipeline, or the name of a package.
-    RETURNS (str): A hash of the files.
+    RETURNS (str): The hash.
     """
     folder = model if isinstance(model, Path) else get_package_path(model)
     digest = hashlib.sha256()
@@ -200,16 +200,16 @@ def hash_model(model: Path | str) -> str:
 
 
 class Progress:
-    """A bar that shows how much of the input is done, and how fast.
+    """Display how much of the input is done, and how fast.
 
-    source (Source): The input.
-    folder (Folder): The output, of which a part may be done.
-    show (bool): Whether to show it.
+    records (Input): The input.
+    folder (OutputFolder): The output, some of which may be done.
+    show (bool): Whether to display it.
     """
 
-    def __init__(self, source: Source, folder: Folder, *, show: bool):
+    def __init__(self, records: Input, folder: OutputFolder, *, show: bool):
         self.bar = tqdm(
-            total=source.get_size(),
+            total=records.get_size(),
             initial=folder.count()["size"],
             unit="B",
             unit_scale=True,
@@ -222,7 +222,7 @@ class Progress:
     def __enter__(self) -> "Progress":
         return self
 
-    def __exit__(self, *error: Any) -> None:
+    def __exit__(self, *error: object) -> None:
         self.bar.close()
 
     def add(self, size: int, words: int) -> None:

@@ -1,8 +1,10 @@
 """List, open and decode files, which may be packed and may be damaged."""
 
+import fnmatch
 import gzip
 import hashlib
 import io
+import os
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -37,9 +39,9 @@ def list_files(inputs: Iterable[Path], pattern: str = "*") -> list[Path]:
             raise CorpusError(path, "there is no such file or folder")
         if path.is_dir():
             found = sorted(
-                file
-                for file in path.rglob(pattern)
-                if file.is_file() and not _is_hidden(file.relative_to(path))
+                folder / name
+                for folder, names in walk(path)
+                for name in fnmatch.filter(names, pattern)
             )
             if not found:
                 raise CorpusError(path, f"the folder has no files like {pattern}")
@@ -51,8 +53,32 @@ def list_files(inputs: Iterable[Path], pattern: str = "*") -> list[Path]:
     return files
 
 
-def _is_hidden(path: Path) -> bool:
-    return any(part.startswith(".") for part in path.parts)
+def walk(folder: Path) -> Iterator[tuple[Path, list[str]]]:
+    """Find all folders in a folder and their files, except hidden ones.
+
+    folder (Path): The folder. Links to other folders in it are an error, because they
+        aren't followed, and their files would be missing. Links within it are ignored.
+    YIELDS (Tuple[Path, List[str]]): Each folder, itself included, and the names of its
+        files.
+    """
+
+    def refuse(error: OSError) -> None:
+        reason = f"can't be read: {error.strerror or error}"
+        raise CorpusError(Path(error.filename or folder), reason) from error
+
+    root = folder.resolve()
+    for parent, folders, names in os.walk(folder, onerror=refuse):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in folders:
+            link = Path(parent, name)
+            if link.is_symlink() and not link.resolve().is_relative_to(root):
+                raise CorpusError(
+                    link,
+                    "it is a link to a folder, which isn't followed. Give that folder "
+                    "as one more input, or remove the link",
+                )
+        shown = [name for name in names if not name.startswith(".")]
+        yield Path(parent), [name for name in shown if Path(parent, name).is_file()]
 
 
 class _CountedFile(io.FileIO):
@@ -186,7 +212,8 @@ def read_text(
 def decode(
     data: bytes, path: Path, line: int | None = None, *, errors: str = "strict"
 ) -> str:
-    """Decode UTF-8, or raise an error that says where it isn't.
+    """Decode UTF-8, or raise an error that says where it isn't. So do NUL characters,
+    which are what UTF-16 looks like.
 
     data (bytes): A line, or all lines of a file.
     path (Path): The file.
@@ -194,12 +221,17 @@ def decode(
     errors (str): What to do with bytes that aren't UTF-8, see `bytes.decode`.
     RETURNS (str): The text.
     """
-    try:
-        return data.decode("utf8", errors)
-    except UnicodeDecodeError as err:
-        if line is None:
-            line = data.count(b"\n", 0, err.start) + 1
-        raise CorpusError(path, f"not UTF-8: {err.reason}", line) from err
+    start = data.find(b"\0")
+    reason = "NUL characters, as in UTF-16. Save it as UTF-8"
+    cause = None
+    if start == -1:
+        try:
+            return data.decode("utf8", errors)
+        except UnicodeDecodeError as err:
+            start, reason, cause = err.start, err.reason, err
+    if line is None:
+        line = data.count(b"\n", 0, start) + 1
+    raise CorpusError(path, f"not UTF-8: {reason}", line) from cause
 
 
 def get_hash(path: Path) -> str:

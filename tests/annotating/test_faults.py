@@ -14,7 +14,7 @@ from spacy_epnet.annotating import annotate, folder, local
 from spacy_epnet.annotating.annotator import Recipe, Result
 from spacy_epnet.annotating.inputs import Shard
 from spacy_epnet.annotating.local import run_local
-from spacy_epnet.annotating.shards import Layout
+from spacy_epnet.annotating.output_formats import Layout
 
 from ..util.annotating_tools import (
     FATAL,
@@ -47,7 +47,14 @@ def ruler(tmp_path_factory):
 def read_all(out):
     """Everything that an output says, and nothing that is left over in it."""
     assert {path.name for path in out.iterdir()} <= {
-        *("manifest.json", "done.jsonl", "rejects.jsonl", "shards", ".lock")
+        *(
+            "manifest.json",
+            "done.jsonl",
+            "rejects.jsonl",
+            "rejects",
+            "shards",
+            ".epnet-lock",
+        )
     }
     assert all(path.is_file() for path in (out / "shards").iterdir())
     rejects = out / "rejects.jsonl"

@@ -12,7 +12,7 @@ from spacy.tokens import DocBin
 
 from spacy_epnet.annotating import run
 from spacy_epnet.annotating.annotator import Annotator, Recipe
-from spacy_epnet.annotating.shards import Layout
+from spacy_epnet.annotating.output_formats import Layout
 
 # A component that ends its process: always at DEADLY, and once at UNLUCKY.
 FATAL = """

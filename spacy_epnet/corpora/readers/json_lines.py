@@ -1,11 +1,12 @@
 """Read JSON: exports of annotation tools, and Few-NERD's episodes."""
 
+import json
+from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
+from math import isinf
 from pathlib import Path
 from typing import Any, TypeAlias
-
-import srsly
 
 from ...errors import CorpusError
 from ..documents import (
@@ -65,7 +66,7 @@ def _read_records(
         opening = decode(file.read(64), path, 1, errors="ignore")
     if opening.lstrip(BOM).lstrip().startswith("["):
         try:
-            records = srsly.json_loads(read_text(path, reading.progress))
+            records = parse_json(read_text(path, reading.progress))
         except ValueError as err:
             raise CorpusError(path, f"malformed JSON: {err}") from err
         for number, record in enumerate(records, 1):
@@ -74,12 +75,49 @@ def _read_records(
     for number, line in read_lines(path, reading.progress, reading.on_error):
         if line and line.strip():
             try:
-                record = srsly.json_loads(line)
+                record = parse_json(line)
             except ValueError as err:
                 error = CorpusError(path, f"malformed JSON: {err}", number)
                 reading.on_error(error)
             else:
                 yield "", number, record
+
+
+def parse_json(text: str) -> Any:
+    """Parse JSON, and refuse what would be lost: the first of two values of a key, and
+    numbers for which there is no JSON.
+
+    text (str): The JSON.
+    RETURNS (Any): The value.
+    """
+    try:
+        return json.loads(
+            text,
+            object_pairs_hook=_make_object,
+            parse_float=_parse_float,
+            parse_constant=_refuse_constant,
+        )
+    except RecursionError as err:
+        raise ValueError("it is nested too deeply") from err
+
+
+def _make_object(pairs: list[tuple[str, Any]]) -> Record:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        key, _ = Counter(key for key, _ in pairs).most_common(1)[0]
+        raise ValueError(f"the key {key!r} occurs more than once in an object")
+    return made
+
+
+def _parse_float(text: str) -> float:
+    value = float(text)
+    if isinf(value):
+        raise ValueError(f"the number {text[:20]} is too large")
+    return value
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} isn't JSON")
 
 
 def _read_episode(record: Record, number: int) -> list[TokenDocument]:

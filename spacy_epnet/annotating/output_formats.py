@@ -1,43 +1,53 @@
-"""What is written: annotated records, as a file of each format."""
+"""Write annotated records, as a file of each format.
+
+To add a format, write a function and name it in `OUTPUT_FORMATS`.
+"""
 
 import io
 import json
 from collections.abc import Callable
+from math import isnan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from spacy.tokens import Doc, DocBin
 
 from ..recognizer.annotation import get_scores
-from .inputs import Source, find_header
-from .records import FORMATS, Record, import_pyarrow
+from .input_formats import INPUT_FORMATS, Record, Row, import_pyarrow
+from .inputs import Input, find_header
 
 if TYPE_CHECKING:
     import pyarrow
 
 RECORD = "record"
 ENTITIES = "entities"
-FIELDS = "fields"  # of a Parquet file, for what has no columns of its own
+FIELDS = "fields"  # of a Parquet file, for fields without a column of their own
 
 
 class Annotated(NamedTuple):
-    """A record, and the doc with what was recognized in it."""
+    """A record, and the doc with its entities."""
 
+    id: str
     record: Record
     doc: Doc
 
 
 class Reject(NamedTuple):
-    """A record that couldn't be annotated."""
+    """A record that couldn't be annotated.
+
+    record (str): Its id.
+    reason (str): Why it couldn't be.
+    content (str): The beginning of the record.
+    """
 
     record: str
     reason: str
-    content: str  # the beginning of it
+    content: str
 
 
 class Layout(NamedTuple):
-    """How shards are written.
+    """The layout of shards.
 
-    format (str): A key of `WRITERS`.
+    format (str): A key of `OUTPUT_FORMATS`.
     text_field (str): The field with the text.
     schema (Optional[pyarrow.Schema]): The columns of the input, for Parquet, if all
         its files have the same.
@@ -52,14 +62,14 @@ def encode(rows: list[Annotated], layout: Layout) -> bytes:
     """Make the content of a shard.
 
     rows (List[Annotated]): Its records.
-    layout (Layout): How it is written.
-    RETURNS (bytes): What is in the file.
+    layout (Layout): Its layout.
+    RETURNS (bytes): The content of the file.
     """
-    return WRITERS[layout.format](rows, layout)
+    return OUTPUT_FORMATS[layout.format].encode(rows, layout)
 
 
-def list_entities(doc: Doc) -> list[dict[str, Any]]:
-    """The entities of a doc, in characters, with their probabilities if known."""
+def list_entities(doc: Doc) -> list[Row]:
+    """List the entities of a doc by character, with their probabilities if known."""
     scores = get_scores(doc)
     found = []
     for ent in doc.ents:
@@ -76,9 +86,9 @@ def list_entities(doc: Doc) -> list[dict[str, Any]]:
     return found
 
 
-def keep_fields(fields: dict[str, Any], taken: set[str]) -> dict[str, Any]:
-    """Keep fields of the input beside ours. Those with our names get longer ones."""
-    kept: dict[str, Any] = {}
+def keep_fields(fields: Row, taken: set[str]) -> Row:
+    """Rename fields of the input that have names of ours."""
+    kept: Row = {}
     for name, value in fields.items():
         new = name
         while new in taken or (new != name and (new in fields or new in kept)):
@@ -94,31 +104,46 @@ def encode_jsonl(rows: list[Annotated], layout: Layout) -> bytes:
     return b"".join(
         to_json_line(
             {
-                RECORD: record.id,
-                **keep_fields(record.fields, {RECORD, ENTITIES}),
-                ENTITIES: list_entities(doc),
+                RECORD: row.id,
+                **keep_fields(row.record.fields, {RECORD, ENTITIES}),
+                ENTITIES: list_entities(row.doc),
             }
         )
-        for record, doc in rows
+        for row in rows
     )
 
 
-def to_json_line(value: dict[str, Any]) -> bytes:
-    """A line of JSON. Dates and the like become text."""
+def to_json_line(value: Row) -> bytes:
+    """Write a line of JSON. Dates and the like become text, and NaN becomes null, while
+    infinity is an error, because JSON has neither.
+    """
     try:
-        line = json.dumps(value, ensure_ascii=False, default=str)
+        line = json.dumps(value, ensure_ascii=False, default=str, allow_nan=False)
+    except ValueError:
+        plain = _replace_nan(json.loads(json.dumps(value, default=str)))
+        line = json.dumps(plain, ensure_ascii=False, allow_nan=False)
+    try:
         return f"{line}\n".encode()
     except UnicodeEncodeError:  # half of a surrogate pair
-        return f"{json.dumps(value, default=str)}\n".encode()
+        return f"{json.dumps(json.loads(line))}\n".encode()
+
+
+def _replace_nan(value: Any) -> Any:
+    """Replace NaN by None, in whatever JSON can hold."""
+    if isinstance(value, dict):
+        return {key: _replace_nan(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_replace_nan(each) for each in value]
+    return None if isinstance(value, float) and isnan(value) else value
 
 
 # Parquet
 
 
-def find_schema(source: Source) -> "pyarrow.Schema | None":
-    """The columns of an input, if all its files have the same.
+def find_schema(files: Input) -> "pyarrow.Schema | None":
+    """Find the columns of an input, if all its files have the same.
 
-    source (Source): The input.
+    files (Input): The input.
     RETURNS (Optional[pyarrow.Schema]): The columns with their types, or None.
     """
     import_pyarrow()
@@ -126,14 +151,12 @@ def find_schema(source: Source) -> "pyarrow.Schema | None":
     from pyarrow.parquet import read_schema
 
     found: list[pyarrow.Schema] = []
-    for path, name in source.files:
+    for path, name in files.files:
         header = find_header(path, name)
         if not header:
-            if FORMATS[name].read_header is None:
+            if INPUT_FORMATS[name].read_header is None:
                 return None
             continue
-        if len({*header}) < len(header):
-            return None
         if name == "csv":
             schema = pyarrow.schema([(column, pyarrow.string()) for column in header])
         else:
@@ -157,7 +180,7 @@ def encode_parquet(rows: list[Annotated], layout: Layout) -> bytes:
         ]
     )
     columns: list[tuple[str, Any, list[Any]]]
-    columns = [(RECORD, pyarrow.string(), [row.record.id for row in rows])]
+    columns = [(RECORD, pyarrow.string(), [row.id for row in rows])]
     if layout.schema is None:
         others = [_drop(row.record.fields, layout.text_field) for row in rows]
         (name,) = keep_fields({layout.text_field: None}, {RECORD, ENTITIES, FIELDS})
@@ -181,7 +204,7 @@ def encode_parquet(rows: list[Annotated], layout: Layout) -> bytes:
     return file.getvalue()
 
 
-def _drop(fields: dict[str, Any], name: str) -> dict[str, Any]:
+def _drop(fields: Row, name: str) -> Row:
     return {key: value for key, value in fields.items() if key != name}
 
 
@@ -190,18 +213,27 @@ def _drop(fields: dict[str, Any], name: str) -> dict[str, Any]:
 
 def encode_docs(rows: list[Annotated], layout: Layout) -> bytes:
     docs = DocBin(store_user_data=True)
-    for record, doc in rows:
-        others = _drop(record.fields, layout.text_field)
+    for id, record, doc in rows:
         # MessagePack has no dates and the like.
-        plain = json.loads(json.dumps(others, default=str))
-        doc.user_data = {RECORD: record.id, **keep_fields(plain, {RECORD})}
+        plain = json.loads(to_json_line(_drop(record.fields, layout.text_field)))
+        doc.user_data = {RECORD: id, **keep_fields(plain, {RECORD})}
         docs.add(doc)
     return docs.to_bytes()
 
 
-WRITERS: dict[str, Callable[[list[Annotated], Layout], bytes]] = {
-    "jsonl": encode_jsonl,
-    "parquet": encode_parquet,
-    "spacy": encode_docs,
+class OutputFormat(NamedTuple):
+    """A format of shards.
+
+    suffix (str): The ending of names of files.
+    encode (Callable): Makes the content of a file.
+    """
+
+    suffix: str
+    encode: Callable[[list[Annotated], Layout], bytes]
+
+
+OUTPUT_FORMATS = {
+    "jsonl": OutputFormat(".jsonl", encode_jsonl),
+    "parquet": OutputFormat(".parquet", encode_parquet),
+    "spacy": OutputFormat(".spacy", encode_docs),
 }
-SUFFIXES = {"jsonl": ".jsonl", "parquet": ".parquet", "spacy": ".spacy"}

@@ -1,37 +1,52 @@
-"""What is annotated: records, as files of each format have them.
+"""Read records to annotate from files of each format.
 
-A reader gives records as they lie in a file, because it runs in one process that keeps
-all others busy. What a record means is found out where it is annotated.
+One process reads records as bytes or rows and keeps all others busy. These parse them.
+To add a format, write both functions and name them in `INPUT_FORMATS`.
 """
 
 import csv
 import io
-import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from ..corpora.files import BOM, Progress, decode, open_binary
+from spacy.vocab import Vocab
+
+from ..corpora import docbins, files
+from ..corpora.files import Progress, decode, open_binary, read_binary_lines
+from ..corpora.readers.json_lines import parse_json
 from ..errors import CorpusError, MissingExtraError
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
     from pyarrow.parquet import ParquetFile
 
-MOST_BYTES = 2**26  # of a record, because a file may be one line without an end
+BOM = "\ufeff".encode()
 ROWS_AT_ONCE = 1000
+
+Content: TypeAlias = Any  # of a record as it was read: bytes of a line, or a row
+# The number of each record, its content, and why it can't be annotated.
+Contents: TypeAlias = Iterator[tuple[int, Content, str | None]]
+Row: TypeAlias = dict[str, Any]
 
 
 class Item(NamedTuple):
-    """A record as it was read, or why it couldn't be."""
+    """A record as it was read.
+
+    file (str): The path of the file, as `escape_path` writes it.
+    number (int): The number in the file, from 1.
+    format (str): A key of `INPUT_FORMATS`.
+    content (Content): The record.
+    reason (Optional[str]): Why it can't be annotated.
+    """
 
     file: str
-    number: int  # in the file, from 1
-    format: str  # a key of `FORMATS`
-    content: Any
+    number: int
+    format: str
+    content: Content
     reason: str | None = None
 
     @property
@@ -40,74 +55,87 @@ class Item(NamedTuple):
 
 
 class Record(NamedTuple):
-    """A record to annotate."""
+    """A record to annotate.
 
-    id: str
+    text (str): The text.
+    fields (Row): All fields, including the text.
+    words (Optional[List[str]]): Its tokens, if it is tokenized.
+    spaces (Optional[List[bool]]): Whether a space follows each of them.
+    """
+
     text: str
-    fields: dict[str, Any]  # all that it has, the text too
-    words: list[str] | None = None  # if it is parted into tokens
+    fields: Row
+    words: list[str] | None = None
     spaces: list[bool] | None = None
 
 
 class RecordError(ValueError):
-    """A record that can't be annotated, and why."""
+    """A record can't be annotated."""
 
 
-Contents: TypeAlias = Iterator[tuple[int, Any, str | None]]  # number, content, reason
+class InputFormat(NamedTuple):
+    """A format of files with records.
 
-
-class Format(NamedTuple):
-    """How records are read, and how they are understood later."""
+    suffixes (Tuple[str, ...]): Endings of names of files in this format.
+    read (Callable): Reads the contents of records.
+    parse (Callable): Makes a record of its content and the name of its text field.
+    read_header (Optional[Callable]): Reads the names of columns.
+    """
 
     suffixes: tuple[str, ...]
     read: Callable[[Path, Progress], Contents]
-    understand: Callable[[Any, str], tuple]  # content and field of the text -> Record
+    parse: Callable[[Content, str], Record]
     read_header: Callable[[Path], list[str]] | None = None
 
 
 def read_items(path: Path, format_name: str, progress: Progress) -> Iterator[Item]:
-    """Read the records of a file. If it breaks off, the last one says why.
+    """Read the records of a file. If it can't be read to its end, the last item has the
+    reason.
 
     path (Path): The file.
-    format_name (str): A key of `FORMATS`.
+    format_name (str): A key of `INPUT_FORMATS`.
     progress (Callable[[int], object]): Called with the bytes read from the disk.
     YIELDS (Item): The records.
     """
     number = 0
     try:
-        for number, content, reason in FORMATS[format_name].read(path, progress):
-            yield Item(show_path(path), number, format_name, content, reason)
+        for number, content, reason in INPUT_FORMATS[format_name].read(path, progress):
+            yield Item(escape_path(path), number, format_name, content, reason)
     except CorpusError as err:
         reason = f"{err.reason}. Nothing is read of the file from here on"
-        yield Item(show_path(path), number + 1, format_name, None, reason)
+        yield Item(escape_path(path), number + 1, format_name, None, reason)
 
 
-def show_path(path: Path) -> str:
-    """A path as text, whatever bytes are in it."""
-    return os.fsencode(path).decode("utf8", "backslashreplace")
+def escape_path(path: Path) -> str:
+    """Write a path as text, with escapes for bytes that are no text. Different paths
+    have different texts, so a backslash is escaped, too.
+    """
+    name = os.fsencode(path.as_posix()).replace(b"\\", rb"\\")
+    return name.decode("utf8", "backslashreplace")
 
 
-def understand(item: Item, text_field: str) -> Record:
-    """Find out what is in a record.
+def parse_item(item: Item, text_field: str) -> Record:
+    """Parse a record, or raise a `RecordError`.
 
     item (Item): The record as it was read.
     text_field (str): The field with the text.
-    RETURNS (Record): The record. A `RecordError` says why there is none.
+    RETURNS (Record): The record.
     """
     if item.reason is not None:
         raise RecordError(item.reason)
-    return Record(item.id, *FORMATS[item.format].understand(item.content, text_field))
+    return INPUT_FORMATS[item.format].parse(item.content, text_field)
 
 
 # Lines
 
 
 def read_lines(path: Path, progress: Progress) -> Contents:
-    """Read a record from each line. Nothing but a line feed ends one."""
-    with open_binary(path, progress) as file:
-        for number, line in enumerate(_cut_lines(file), 1):
-            reason = f"longer than {MOST_BYTES} bytes" if line is None else None
-            yield number, line, reason
+    """Read a record from each line."""
+    for number, line in enumerate(read_binary_lines(path, progress), 1):
+        if line is None:
+            yield number, None, f"longer than {files.MAX_LINE} bytes"
+        else:
+            yield number, line.removeprefix(BOM) if number == 1 else line, None
 
 
 def read_filled_lines(path: Path, progress: Progress) -> Contents:
@@ -117,50 +145,39 @@ def read_filled_lines(path: Path, progress: Progress) -> Contents:
             yield number, line, reason
 
 
-def _cut_lines(file: IO) -> Iterator[bytes | None]:
-    """Lines with what ends them, and None for each that is too long to be kept."""
-    while line := file.readline(MOST_BYTES):
-        if len(line) < MOST_BYTES or line.endswith(b"\n"):
-            yield line
-            continue
-        while line and not line.endswith(b"\n"):
-            line = file.readline(MOST_BYTES)
-        yield None
-
-
-def understand_line(content: bytes, text_field: str) -> tuple:
+def parse_line(content: bytes, text_field: str) -> Record:
     text = _decode(content)
-    return text, {text_field: text}
+    return Record(text, {text_field: text})
 
 
-def understand_json(content: bytes, text_field: str) -> tuple:
+def parse_object(content: bytes, text_field: str) -> Record:
     try:
-        fields = json.loads(_decode(content))
-    except (ValueError, RecursionError) as err:  # numbers can be too long, too
+        fields = parse_json(_decode(content))
+    except ValueError as err:
         raise RecordError(f"not JSON: {err}") from err
     if not isinstance(fields, dict):
         raise RecordError("not a JSON object")
-    return understand_row(fields, text_field)
+    return parse_row(fields, text_field)
 
 
 def _decode(content: bytes) -> str:
     try:
-        text = decode(content, Path(), None)
+        text = decode(content, Path(), 1)
     except CorpusError as err:
         raise RecordError(err.reason) from err
-    return text.removesuffix("\n").removesuffix("\r").removeprefix(BOM)
+    return text.removesuffix("\n").removesuffix("\r")
 
 
 # Rows
 
 
-def understand_row(fields: dict[str, Any], text_field: str) -> tuple:
+def parse_row(fields: Row, text_field: str) -> Record:
     if text_field not in fields:
         raise RecordError(f"no field {text_field!r}")
     text = fields[text_field]
     if not isinstance(text, str):
         raise RecordError(f"the field {text_field!r} isn't a text")
-    return text, fields
+    return Record(text, fields)
 
 
 def read_csv(path: Path, progress: Progress) -> Contents:
@@ -179,7 +196,7 @@ def read_csv(path: Path, progress: Progress) -> Contents:
                 continue
             if None in row:
                 yield number, row, "more columns than the header has"
-            elif not all(map(_is_unicode, filter(None, row.values()))):
+            elif not all(map(is_utf8, filter(None, row.values()))):
                 yield number, row, "not UTF-8"
             else:
                 yield number, row, None
@@ -190,12 +207,12 @@ def read_csv_header(path: Path) -> list[str]:
         return _get_header(path, rows)
 
 
-def _get_header(path: Path, rows: csv.DictReader) -> list[str]:
+def _get_header(path: Path, rows: "csv.DictReader[str]") -> list[str]:
     try:
         header = list(rows.fieldnames or [])
     except csv.Error as err:
         raise CorpusError(path, f"not CSV: {err}") from err
-    if not all(map(_is_unicode, header)):
+    if not all(map(is_utf8, header)):
         raise CorpusError(path, "its header isn't UTF-8")
     return header
 
@@ -203,43 +220,41 @@ def _get_header(path: Path, rows: csv.DictReader) -> list[str]:
 @contextmanager
 def _open_csv(
     path: Path, progress: Progress = lambda count: None
-) -> Iterator[csv.DictReader]:
-    csv.field_size_limit(MOST_BYTES)
+) -> Iterator["csv.DictReader[str]"]:
+    csv.field_size_limit(files.MAX_LINE)
     name = path.name.lower().removesuffix(".gz")
     delimiter = "\t" if name.endswith(".tsv") else ","
     with open_binary(path, progress) as file:
-        # What isn't UTF-8 gets through, and is found in the row that has it.
+        # Bytes that aren't UTF-8 are found in the row that has them.
         text = io.TextIOWrapper(file, "utf-8-sig", "surrogateescape", newline="")
         # If it weren't strict, a quote without an end would swallow all that follows.
         yield csv.DictReader(text, delimiter=delimiter, strict=True)
 
 
-def _is_unicode(text: str) -> bool:
+def is_utf8(text: str) -> bool:
+    """Check whether text was UTF-8. In UTF-16 that was read so, there are NULs."""
     try:
-        text.encode("utf8")
+        return b"\0" not in text.encode("utf8")
     except UnicodeEncodeError:
         return False
-    return True
 
 
 def read_parquet(path: Path, progress: Progress) -> Contents:
     """Read a record from each row."""
     with _open_parquet(path) as file:
         total, size = file.metadata.num_rows, path.stat().st_size
-        number = told = 0
+        number = reported = 0
         for batch in file.iter_batches(batch_size=ROWS_AT_ONCE):
             for row, reason in _iter_rows(batch):
                 number += 1
-                # How much of the file was read isn't known, so it is shared out.
-                progress(size * number // total - told)
-                told = size * number // total
+                # How much of the file was read isn't known, so it is distributed.
+                progress(size * number // total - reported)
+                reported = size * number // total
                 yield number, row, reason
 
 
-def _iter_rows(batch: "RecordBatch") -> Iterator[tuple[Any, str | None]]:
-    """The rows of a table, and why there is none where a value is nothing that Python
-    has, such as a date in the year 30,000.
-    """
+def _iter_rows(batch: "RecordBatch") -> Iterator[tuple[Row | None, str | None]]:
+    """Convert rows of a table, or say why not: Python has no year 30,000, for one."""
     try:
         yield from ((row, None) for row in batch.to_pylist())
         return
@@ -256,7 +271,7 @@ def _iter_rows(batch: "RecordBatch") -> Iterator[tuple[Any, str | None]]:
 
 def read_parquet_header(path: Path) -> list[str]:
     with _open_parquet(path) as file:
-        return file.schema_arrow.names
+        return list(file.schema_arrow.names)
 
 
 @contextmanager
@@ -273,7 +288,7 @@ def _open_parquet(path: Path) -> Iterator["ParquetFile"]:
 
 
 def import_pyarrow() -> None:
-    """Refuse what needs an extra that is missing."""
+    """Import PyArrow, or say how to install it."""
     try:
         import pyarrow  # noqa: F401
     except ImportError as err:
@@ -286,11 +301,7 @@ def import_pyarrow() -> None:
 
 
 def read_docs(path: Path, progress: Progress) -> Contents:
-    """Read a record from each doc. Its tokens are kept, and not its annotation."""
-    from spacy.vocab import Vocab
-
-    from ..corpora import docbins
-
+    """Read a record from each doc: its tokens and not its annotation."""
     for number, doc in enumerate(docbins.read_docs(path, Vocab(), progress), 1):
         content = {
             "text": doc.text,
@@ -301,17 +312,36 @@ def read_docs(path: Path, progress: Progress) -> Contents:
         yield number, content, None
 
 
-def understand_doc(content: dict[str, Any], text_field: str) -> tuple:
+def parse_doc(content: Row, text_field: str) -> Record:
     fields = {**content["fields"], text_field: content["text"]}
-    return content["text"], fields, content["words"], content["spaces"]
+    return Record(content["text"], fields, content["words"], content["spaces"])
 
 
-FORMATS = {
-    "text": Format((".txt", ".text"), read_lines, understand_line),
-    "jsonl": Format((".jsonl", ".ndjson", ".json"), read_filled_lines, understand_json),
-    "csv": Format((".csv", ".tsv"), read_csv, understand_row, read_csv_header),
-    "parquet": Format(
-        (".parquet", ".pq"), read_parquet, understand_row, read_parquet_header
+INPUT_FORMATS = {
+    "text": InputFormat((".txt", ".text"), read_lines, parse_line),
+    "jsonl": InputFormat(
+        (".jsonl", ".ndjson", ".json"), read_filled_lines, parse_object
     ),
-    "spacy": Format((".spacy",), read_docs, understand_doc),
+    "csv": InputFormat((".csv", ".tsv"), read_csv, parse_row, read_csv_header),
+    "parquet": InputFormat(
+        (".parquet", ".pq"), read_parquet, parse_row, read_parquet_header
+    ),
+    "spacy": InputFormat((".spacy",), read_docs, parse_doc),
 }
+
+
+def detect_format(path: Path) -> str:
+    """Detect the format of a file by its name.
+
+    path (Path): The file.
+    RETURNS (str): A key of `INPUT_FORMATS`.
+    """
+    name = path.name.lower().removesuffix(".gz")
+    for key, known in INPUT_FORMATS.items():
+        if name.endswith(known.suffixes):
+            return key
+    raise CorpusError(
+        path,
+        "the format can't be detected by the name of the file. Name it with "
+        f"--input-format: {', '.join(INPUT_FORMATS)}",
+    )
