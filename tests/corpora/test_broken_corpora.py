@@ -55,11 +55,11 @@ BAD = {
         for start, end, label, reason in [
             (0, 1.5, '"X"', "not a span"),
             (0, 1.0, '"X"', "not a span"),
-            (0, "1e999", '"X"', "not a span"),
+            (0, "1e999", '"X"', "too large"),
             (0, "true", '"X"', "not a span"),
             (0, '"1"', '"X"', "not a span"),
             (0, "null", '"X"', "not a span"),
-            (0, "1" * 30, '"X"', "malformed JSON"),
+            (0, "1" * 30, '"X"', "isn't in the text"),
             (0, "[" * 2000, '"X"', "malformed JSON"),
             (0, 4, '"X"', "isn't in the text, which ends at 3"),
             (-1, 1, '"X"', "isn't in the text"),
