@@ -7,13 +7,12 @@ import spacy
 import srsly
 import torch
 from spacy.util import load_model_from_config
+from spacy_epnet.annotating.shards import Layout
 from typer.testing import CliRunner
 
 import spacy_epnet
 from spacy_epnet.annotating.annotator import Recipe
-from spacy_epnet.annotating.cluster import pack
 from spacy_epnet.annotating.run import hash_model
-from spacy_epnet.annotating.shards import Layout
 from spacy_epnet.cli import epnet_cli
 from spacy_epnet.encoder.download import CACHE_VARIABLE
 from spacy_epnet.recognizer.pipeline import hash_pipeline
