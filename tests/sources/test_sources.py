@@ -7,11 +7,11 @@ import spacy
 import srsly
 import torch
 from spacy.util import load_model_from_config
-from spacy_epnet.annotating.shards import Layout
 from typer.testing import CliRunner
 
 import spacy_epnet
 from spacy_epnet.annotating.annotator import Recipe
+from spacy_epnet.annotating.output_formats import Layout
 from spacy_epnet.annotating.run import hash_model
 from spacy_epnet.cli import epnet_cli
 from spacy_epnet.encoder.download import CACHE_VARIABLE
@@ -194,7 +194,7 @@ def test_links_in_a_pipeline_are_followed(tmp_path):
     assert found == ["epnet_ner/model", "meta.json", "other/model"]
     before = hash_model(tmp_path / "nlp")
     recipe = Recipe(str(tmp_path / "nlp"), Layout("jsonl", "text"), None, 1, -1)
-    assert "model/epnet_ner/model" in pack(recipe)[1]
+    assert "model/epnet_ner/model" in make_payload(recipe).files
     (tmp_path / "far" / "model").write_text("new")
     assert hash_model(tmp_path / "nlp") != before
 
