@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 import spacy_epnet
 from spacy_epnet.annotating.annotator import Recipe
+from spacy_epnet.annotating.cluster import make_payload
 from spacy_epnet.annotating.output_formats import Layout
 from spacy_epnet.annotating.run import hash_model
 from spacy_epnet.cli import epnet_cli
