@@ -57,7 +57,7 @@ def types(
 
     def forget(corpus: str) -> Language:
         nlp = load_pipeline(model)
-        _, pipe = find_recognizer(nlp)
+        pipe = find_recognizer(nlp).recognizer
         own = {label for label in pipe.labels if split_type(label)[0] == corpus}
         pipe.set_labels([label for label in pipe.labels if label not in own])
         assigned = pipe.learned["ever_assigned"]
@@ -66,7 +66,7 @@ def types(
         }
         return nlp
 
-    _, pipe = find_recognizer(load_pipeline(model))
+    pipe = find_recognizer(load_pipeline(model)).recognizer
     corpora = dict.fromkeys(split_type(label)[0] for label in pipe.labels)
     show(forget, choose_rows(row, [ALL, *corpora]), targets, supports, output)
 

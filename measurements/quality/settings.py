@@ -21,7 +21,7 @@ from spacy.language import Language
 
 from spacy_epnet.evaluation.benchmark import Benchmark, Profile, make_targets
 from spacy_epnet.evaluation.results import to_markdown
-from spacy_epnet.recognizer.pipeline import copy_pipeline, find_recognizer
+from spacy_epnet.recognizer.pipeline import find_recognizer
 
 from .benchmarking import choose_rows, run_together
 from .finetuning import FineTuning
@@ -45,7 +45,7 @@ def measure(
 ) -> None:
     """Measure rows on each task. What is done already isn't done again."""
     nlp = spacy.load(model)
-    name, _ = find_recognizer(nlp)
+    name = find_recognizer(nlp).name
     kind = instead or nlp.get_pipe_meta(name).factory
     targets = make_targets(list_splits(sorted(tasks.iterdir())))
     numbers = [int(number) for number in shots.split(",")]
@@ -70,12 +70,10 @@ def make_benchmark(nlp: Language, kind: str, title: str) -> Benchmark:
     if kind in ("ner", "spancat_singlelabel"):
         profiles = {title: Profile(DEFAULT, {})}
         return FineTuning(nlp, [], profiles, [], [], rival=kind, **changes)  # type: ignore[arg-type]
-    name, _ = find_recognizer(nlp)
-    twin = copy_pipeline(nlp, name)
-    _, pipe = find_recognizer(twin)
+    source = find_recognizer(nlp).copy()
     for setting, value in own.items():
-        pipe.cfg[setting] = value
-    return Benchmark(twin, [], {title: Profile(base, changes)}, [], [])
+        source.recognizer.cfg[setting] = value
+    return Benchmark(source.nlp, [], {title: Profile(base, changes)}, [], [])
 
 
 @app.command()

@@ -55,12 +55,13 @@ class System:
 
 def turn_to_nnshot(nlp: Language) -> Language:
     """Make NNShot of StructShot, whose training is the same."""
-    name, trained = find_recognizer(nlp)
+    source = find_recognizer(nlp)
+    name, trained = source.name, source.recognizer
     config = dict(nlp.get_pipe_config(name))
     for setting in ("factory", "transfer", "temperature"):
         del config[setting]
     nlp.replace_pipe(name, "nnshot_ner", config=config)
-    _, pipe = find_recognizer(nlp)
+    pipe = find_recognizer(nlp).recognizer
     pipe.model.from_bytes(trained.model.to_bytes())
     pipe.learned = {k: v for k, v in trained.learned.items() if k != "transitions"}
     return nlp

@@ -1,7 +1,6 @@
 """New types for a trained pipeline, from a support set."""
 
-from collections.abc import Iterable
-from functools import partial
+from collections.abc import Iterable, Mapping
 from time import perf_counter
 from typing import Any, Literal
 
@@ -9,19 +8,19 @@ from spacy.language import Language
 
 from ..errors import InvalidSettingError, SettingError
 from ..randomness import seeded
-from ..recognizer.pipeline import (
-    copy_pipeline,
-    encode_docs,
-    encode_texts,
-    find_recognizer,
-    take_over,
+from ..recognizer.base import FewShotRecognizer
+from ..recognizer.pipeline import RecognizerPipeline, find_recognizer
+from ..recognizer.settings import (
+    AdaptSettings,
+    make_adapt_config,
+    resolve_adapt_settings,
 )
-from ..recognizer.settings import make_adapt_config, resolve_adapt_settings
-from ..recognizer.task import AdaptTask, OnStep
+from ..recognizer.task import AdaptTask, LearningReport, OnStep
+from ..types import TokenVectors
 from .checks import find_confusions
 from .joint_training import JointTraining, check_alone
 from .report import AdaptReport, describe_origin
-from .support import Item, read_support, realign
+from .support import Item, Support, read_support, realign
 from .vocab_copy import make_separate_vocab
 
 
@@ -49,10 +48,10 @@ def adapt(
         trains it.
     name (Optional[str]): The component, if the pipeline has several recognizers.
     profile (str): The settings to begin with, one of the recognizer's profiles.
-    check (bool): Whether to refuse types like none of whose examples anything can be
-        predicted, and to look for those whose examples are missed even so, which takes
-        a little time. When systems are measured, such types just count as missed.
-    on_step (Callable[[int, float], object]): Told of each step and its loss.
+    check (bool): Whether to refuse types whose examples can't be predicted, and to look
+        for those whose examples are missed even so, which takes a little time. When
+        systems are measured, such types just count as missed.
+    on_step (Callable[[int, float], object]): Called with each step and its loss.
     **changes: Settings that differ from the profile's, such as lr=1e-3. A registered
         function is given as in a config, such as {"@misc": "my_assignment.v1"}.
     RETURNS (AdaptReport): What was done. The adapted pipeline is its `nlp`.
@@ -62,83 +61,158 @@ def adapt(
         >>> doc = report.nlp("Grace stayed.")
     """
     clock = Clock()
-    if labels not in ("replace", "extend"):
-        expected = "replace or extend"
-        raise InvalidSettingError("labels", labels, expected)
-    extends = labels == "extend"
-    name, source = find_recognizer(nlp, name)
-    origin = describe_origin(nlp, source)
-    support = read_support(make_separate_vocab(nlp), examples, source, strict=check)
-    config = make_adapt_config(
-        source.profiles,
-        profile,
-        changes,
-        shots=min(support.counts.values()),
-        extends=extends,
-        fixed=source.fixed_when_extending,
+    source = find_recognizer(nlp, name)
+    origin = describe_origin(source)
+    support = read_support(
+        make_separate_vocab(nlp), examples, source.recognizer, strict=check
     )
-    settings = resolve_adapt_settings(source.adapt_type, config)
-    # Types that are kept depend on the encoder as it is.
-    with_encoder = source.trains_encoder and not extends
-    if with_encoder:
-        check_alone(nlp, name)
-    twin = copy_pipeline(nlp, name, with_encoder=with_encoder)
-    _, pipe = find_recognizer(twin, name)
-    known = pipe.labels if extends else ()
+    extends = read_mode(labels)
+    config, settings = choose_settings(
+        source.recognizer, profile, changes, counts=support.counts, extends=extends
+    )
+    adapted = copy_for_learning(source, extends=extends)
     with seeded(settings.seed):
-        tokens = encode_docs(twin, name, support.docs)
-        support = realign(support, pipe, strict=check)
-        new = [label for label in support.counts if label not in known]
-        if not new:
-            found = ", ".join(support.counts)
-            raise SettingError(
-                f"All types of the support set are known already: {found}. There is "
-                f"nothing to extend '{name}' with. To learn them anew, adapt with "
-                "labels='replace'."
-            )
+        tokens = adapted.encode(support.docs)
+        support = realign(support, adapted.recognizer, strict=check)
+        task = make_task(adapted, support, tokens, config, extends, on_step)
         clock.lap("encode")
-        training = None
-        if with_encoder:
-            training = JointTraining(twin, name, support.docs, support.golds)
-        task = AdaptTask(
-            support.docs,
-            support.golds,
-            tokens,
-            new,
-            extends,
-            config,
-            partial(encode_texts, twin, name),
-            on_step,
-            training,
-        )
-        learning = pipe.learn(task, settings)
-        if training is not None:
-            tokens = training.encode()
+        learning, tokens = learn(adapted, task, settings)
         clock.lap("learn")
-        if not extends:
-            pipe.forget()
-        if settings.remember:
-            pipe.remember(support.docs, support.golds)
-        # How well the source did says nothing about the new types.
-        twin.meta["performance"] = {}
-        confusions = find_confusions(pipe, support, tokens, new) if check else []
+        problems = [*support.problems]
+        if check:
+            problems += find_confusions(adapted.recognizer, task, tokens)
         clock.lap("check")
     if in_place:
-        take_over(nlp, twin, name)
+        source.become(adapted)
     return AdaptReport(
-        nlp=nlp if in_place else twin,
-        name=name,
+        nlp=nlp if in_place else adapted.nlp,
+        name=source.name,
         source=origin,
         settings=config,
         learning=learning,
-        counts={label: support.counts[label] for label in new},
+        counts={label: support.counts[label] for label in task.labels},
         seconds=clock.read(),
-        problems=[*support.problems, *confusions],
+        problems=problems,
     )
 
 
+def read_mode(labels: str) -> bool:
+    """Check what is to become of the types of a pipeline.
+
+    labels (str): "replace" or "extend".
+    RETURNS (bool): Whether new types join the others.
+    """
+    if labels not in ("replace", "extend"):
+        raise InvalidSettingError("labels", labels, "replace or extend")
+    return labels == "extend"
+
+
+def choose_settings(
+    recognizer: FewShotRecognizer,
+    profile: str,
+    changes: Mapping[str, Any],
+    *,
+    counts: Mapping[str, int],
+    extends: bool,
+) -> tuple[dict[str, Any], AdaptSettings]:
+    """Choose the settings of an adaptation.
+
+    recognizer (FewShotRecognizer): The recognizer.
+    profile (str): The settings to begin with.
+    changes (Mapping[str, Any]): Settings that differ from them.
+    counts (Mapping[str, int]): How often each type is marked in the support set.
+    extends (bool): Whether the new types join the others.
+    RETURNS (Tuple[Dict[str, Any], AdaptSettings]): The settings as in a config, and
+        resolved.
+    """
+    config = make_adapt_config(
+        recognizer.profiles,
+        profile,
+        changes,
+        shots=min(counts.values()),
+        extends=extends,
+        fixed=recognizer.fixed_when_extending,
+    )
+    return config, resolve_adapt_settings(recognizer.adapt_type, config)
+
+
+def copy_for_learning(
+    source: RecognizerPipeline, *, extends: bool
+) -> RecognizerPipeline:
+    """Copy a pipeline, with its encoder if that is trained, too."""
+    # Types that are kept depend on the encoder as it is.
+    with_encoder = source.recognizer.trains_encoder and not extends
+    if with_encoder:
+        check_alone(source)
+    return source.copy(with_encoder=with_encoder)
+
+
+def make_task(
+    adapted: RecognizerPipeline,
+    support: Support,
+    tokens: TokenVectors,
+    config: dict[str, Any],
+    extends: bool,
+    on_step: OnStep,
+) -> AdaptTask:
+    """Describe what is to be learned from an encoded support set.
+
+    adapted (RecognizerPipeline): The pipeline that learns.
+    support (Support): The support set.
+    tokens (TokenVectors): Its token vectors.
+    config (Dict[str, Any]): The settings, as in a config.
+    extends (bool): Whether the new types join the others.
+    on_step (Callable[[int, float], object]): Called with each step and its loss.
+    RETURNS (AdaptTask): The task.
+    """
+    recognizer = adapted.recognizer
+    known = recognizer.labels if extends else ()
+    labels = [label for label in support.counts if label not in known]
+    if not labels:
+        raise SettingError(
+            f"All types of the support set are known already: "
+            f"{', '.join(support.counts)}. There is nothing to extend "
+            f"'{adapted.name}' with. To learn them anew, adapt with labels='replace'."
+        )
+    trains_encoder = recognizer.trains_encoder and not extends
+    return AdaptTask(
+        docs=support.docs,
+        golds=support.golds,
+        tokens=tokens,
+        labels=labels,
+        extends=extends,
+        config=config,
+        names={n: adapted.encode_names(n) for n in recognizer.list_names(labels)},
+        on_step=on_step,
+        training=JointTraining(adapted, support) if trains_encoder else None,
+    )
+
+
+def learn(
+    adapted: RecognizerPipeline, task: AdaptTask, settings: AdaptSettings
+) -> tuple[LearningReport, TokenVectors]:
+    """Learn from a support set, and keep it if wanted.
+
+    adapted (RecognizerPipeline): The pipeline that learns.
+    task (AdaptTask): The task.
+    settings (AdaptSettings): The settings of the adaptation.
+    RETURNS (Tuple[LearningReport, TokenVectors]): What was learned, and the token
+        vectors of the support set as they are now.
+    """
+    recognizer = adapted.recognizer
+    report = recognizer.learn(task, settings)
+    tokens = task.tokens if task.training is None else task.training.encode()
+    if not task.extends:
+        recognizer.forget()
+    if settings.remember:
+        recognizer.remember(task.docs, task.golds)
+    # How well the source did says nothing about the new types.
+    adapted.nlp.meta["performance"] = {}
+    return report, tokens
+
+
 class Clock:
-    """Measures how long each part of some work takes."""
+    """Measures how long each step of some work takes."""
 
     def __init__(self) -> None:
         self._begin = self._last = perf_counter()

@@ -1,32 +1,32 @@
-"""Whether an adaptation has learned what it was shown."""
+"""Check whether an adaptation has learned its own examples."""
 
 from collections import Counter
 
 from spacy.tokens import Span
 
 from ..recognizer.annotation import Prediction
-from ..recognizer.contract import Contract
+from ..recognizer.base import FewShotRecognizer
+from ..recognizer.task import AdaptTask
 from ..types import TokenVectors
-from .support import Problem, Support
+from .support import Problem
 
 # Share of a type's own examples below which it hasn't been learned.
 LEARNED = 0.5
 
 
 def find_confusions(
-    pipe: Contract, support: Support, tokens: TokenVectors, labels: list[str]
+    recognizer: FewShotRecognizer, task: AdaptTask, tokens: TokenVectors
 ) -> list[Problem]:
     """Find types whose own examples aren't recognized after the adaptation.
 
-    pipe (Contract): The adapted recognizer.
-    support (Support): The support set.
-    tokens (TokenVectors): The support set, encoded.
-    labels (List[str]): The types that were learned.
+    recognizer (FewShotRecognizer): The adapted recognizer.
+    task (AdaptTask): What it has learned.
+    tokens (TokenVectors): The token vectors of the support set.
     RETURNS (List[Problem]): A problem for each type that was mostly missed.
     """
-    found: dict[str, Counter[str | None]] = {label: Counter() for label in labels}
-    predictions = pipe.recognize(support.docs, tokens)
-    for gold, predicted in zip(support.golds, predictions, strict=True):
+    found: dict[str, Counter[str | None]] = {label: Counter() for label in task.labels}
+    predictions = recognizer.recognize(task.docs, tokens)
+    for gold, predicted in zip(task.golds, predictions, strict=True):
         for ent in gold.ents:
             if ent.label_ in found:
                 found[ent.label_][_find_type(ent, predicted)] += 1

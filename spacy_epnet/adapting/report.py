@@ -1,27 +1,27 @@
-"""What an adaptation did."""
+"""The report of an adaptation."""
 
 from dataclasses import dataclass, field
 from typing import Any
 
 from spacy.language import Language
 
-from ..recognizer.contract import Contract
+from ..recognizer.pipeline import RecognizerPipeline
 from ..recognizer.task import LearningReport
 from .support import Problem
 
 
 @dataclass
 class AdaptReport:
-    """What an adaptation did, and the pipeline that came of it.
+    """Report of an adaptation, with the adapted pipeline.
 
     nlp (Language): The adapted pipeline.
     name (str): The adapted component.
-    source (Dict[str, Any]): What was adapted: its name, version and types, and the
+    source (Dict[str, Any]): The source pipeline: its name, version and types, and the
         types of each corpus that it was trained on, if there were several.
-    settings (Dict[str, Any]): How it was done, as in a config.
-    learning (LearningReport): What the recognizer tells of it.
+    settings (Dict[str, Any]): The settings, as in a config.
+    learning (LearningReport): What the recognizer learned.
     counts (Dict[str, int]): How often each new type is marked in the support set.
-    seconds (Dict[str, float]): What took how long.
+    seconds (Dict[str, float]): How long each step took.
     problems (List[Problem]): What is doubtful about the result, and why.
     """
 
@@ -47,16 +47,16 @@ class AdaptReport:
         }
 
 
-def describe_origin(nlp: Language, pipe: Contract) -> dict[str, Any]:
-    """Say what is adapted. See `AdaptReport`.
+def describe_origin(source: RecognizerPipeline) -> dict[str, Any]:
+    """Describe the pipeline that is adapted. See `AdaptReport`.
 
-    nlp (Language): The source pipeline.
-    pipe (Contract): Its recognizer.
-    RETURNS (Dict[str, Any]): What is known of it.
+    source (RecognizerPipeline): The source pipeline.
+    RETURNS (Dict[str, Any]): Its name, version and types.
     """
+    meta, recognizer = source.nlp.meta, source.recognizer
     return {
-        "name": f"{nlp.meta['lang']}_{nlp.meta['name']}",
-        "version": nlp.meta["version"],
-        "types": list(pipe.labels),
-        "corpora": {name: list(types) for name, types in pipe.corpora.items()},
+        "name": f"{meta['lang']}_{meta['name']}",
+        "version": meta["version"],
+        "types": list(recognizer.labels),
+        "corpora": {name: list(types) for name, types in recognizer.corpora.items()},
     }

@@ -11,7 +11,8 @@ from spacy.training import Example
 from ..corpora.docs import copy_tokens, shorten
 from ..corpora.tags import is_label, is_offset
 from ..errors import SettingError, SupportError
-from ..recognizer.contract import Contract
+from ..overlaps import drop_overlaps
+from ..recognizer.base import FewShotRecognizer
 from ..recognizer.gold import Gold, find_sent_starts, read_gold
 
 Annotated: TypeAlias = tuple[str, Sequence[tuple[int, int, str]]]
@@ -47,14 +48,18 @@ class Support(NamedTuple):
 
 
 def read_support(
-    nlp: Language, items: Iterable[Item], pipe: Contract, *, strict: bool = True
+    nlp: Language,
+    items: Iterable[Item],
+    recognizer: FewShotRecognizer,
+    *,
+    strict: bool = True,
 ) -> Support:
     """Bring examples of any form onto the tokens of a pipeline, and check them.
 
     nlp (Language): The pipeline, for its tokenizer.
     items (Iterable[Item]): Examples, annotated docs, or texts with the characters
         and the label of each entity.
-    pipe (Contract): The recognizer that is to learn from it.
+    recognizer (FewShotRecognizer): The recognizer that is to learn from it.
     strict (bool): See `check_support`.
     RETURNS (Support): The docs and what is known of them.
     """
@@ -62,26 +67,29 @@ def read_support(
     examples = [make_example(nlp, item, problems) for item in items]
     examples = [eg for eg in examples if len(eg.predicted)]
     problems += find_contradictions(examples)
-    return check_support(examples, problems, pipe, strict=strict)
+    return check_support(examples, problems, recognizer, strict=strict)
 
 
 def check_support(
-    examples: list[Example], problems: list[Problem], pipe: Contract, *, strict: bool
+    examples: list[Example],
+    problems: list[Problem],
+    recognizer: FewShotRecognizer,
+    *,
+    strict: bool,
 ) -> Support:
     """Refuse a support set from which nothing can be learned.
 
     examples (List[Example]): The support set.
     problems (List[Problem]): What is known to be wrong with it.
-    pipe (Contract): The recognizer that is to learn from it.
-    strict (bool): Whether to refuse it also if there is a type like none of whose
-        examples anything can be predicted.
+    recognizer (FewShotRecognizer): The recognizer that is to learn from it.
+    strict (bool): Also raise if no example of some type could be predicted.
     RETURNS (Support): The docs and what is known of them.
     """
     golds = [read_gold(eg) for eg in examples]
     lost = Counter(problem.lost for problem in problems if problem.lost)
     lost.update(ent.label_ for gold in golds for ent in gold.misaligned)
     ents = [ent for gold in golds for ent in gold.ents]
-    problems = [*problems, *find_unusable(ents, lost, pipe, strict=strict)]
+    problems = [*problems, *find_unusable(ents, lost, recognizer, strict=strict)]
     if not any(gold.ents or gold.misaligned for gold in golds) and not problems:
         what = "there are no texts in it" if not examples else "nothing is marked in it"
         problems.append(Problem("the support set", what))
@@ -91,12 +99,14 @@ def check_support(
     return Support(examples, golds, problems)
 
 
-def realign(support: Support, pipe: Contract, *, strict: bool = True) -> Support:
+def realign(
+    support: Support, recognizer: FewShotRecognizer, *, strict: bool = True
+) -> Support:
     """Read the annotation again after components of the pipeline have changed tokens or
     marked sentences, and refuse it if a type is lost by that.
 
     support (Support): The support set, after these components have run.
-    pipe (Contract): The recognizer that is to learn from it.
+    recognizer (FewShotRecognizer): The recognizer that is to learn from it.
     strict (bool): See `check_support`.
     RETURNS (Support): The same with annotation that fits the tokens.
     """
@@ -109,7 +119,7 @@ def realign(support: Support, pipe: Contract, *, strict: bool = True) -> Support
         golds = [gold._replace(sent_starts=find_sent_starts(eg)) for eg, gold in pairs]
         return support._replace(golds=golds)
     problems = [p for p in support.problems if p.where not in support.counts]
-    return check_support(support.examples, problems, pipe, strict=strict)
+    return check_support(support.examples, problems, recognizer, strict=strict)
 
 
 def make_example(nlp: Language, item: Item, problems: list[Problem]) -> Example:
@@ -171,7 +181,6 @@ def mark_entities(
     """Mark entities given by characters, and tell of those that can't be."""
     ents: list[Span] = []
     unknown: list[Span] = []
-    taken: set[int] = set()
     text = doc.text
     place = f'"{shorten(text)}"'
     for start, end, label in sorted(set(marks)):
@@ -194,22 +203,15 @@ def mark_entities(
                     f"{near.end_char}"
                 )
             problems.append(Problem(place, what, near is None, label if near else None))
-        elif taken.isdisjoint(range(span.start, span.end)):
-            taken.update(range(span.start, span.end))
+        elif drop_overlaps([span], taken=ents):
             ents.append(span)
         else:
             what = f'{label} "{span.text}" overlaps another entity. Keep one of them'
             problems.append(Problem(place, what))
-    unknown = [
-        span for span in unknown if taken.isdisjoint(range(span.start, span.end))
-    ]
-    doc.set_ents(ents, missing=_merge(doc, unknown))
+    unknown = [span for span in unknown if drop_overlaps([span], taken=ents)]
+    tokens = sorted({token.i for span in unknown for token in span})
+    doc.set_ents(ents, missing=[doc[i : i + 1] for i in tokens])
     return doc
-
-
-def _merge(doc: Doc, spans: list[Span]) -> list[Span]:
-    tokens = sorted({i for span in spans for i in range(span.start, span.end)})
-    return [doc[i : i + 1] for i in tokens]
 
 
 def find_contradictions(examples: list[Example]) -> list[Problem]:
@@ -233,13 +235,17 @@ def find_contradictions(examples: list[Example]) -> list[Problem]:
 
 
 def find_unusable(
-    aligned: list[Span], lost: Counter[str], pipe: Contract, *, strict: bool
+    aligned: list[Span],
+    lost: Counter[str],
+    recognizer: FewShotRecognizer,
+    *,
+    strict: bool,
 ) -> list[Problem]:
-    """Types of which no example can be used, or not every one.
+    """Find types of which no example can be used, or not every one.
 
     aligned (List[Span]): Entities that line up with the tokens.
     lost (Counter[str]): How many of each type don't.
-    pipe (Contract): The recognizer.
+    recognizer (FewShotRecognizer): The recognizer.
     strict (bool): See `check_support`.
     RETURNS (List[Problem]): What is wrong with each type.
     """
@@ -249,7 +255,7 @@ def find_unusable(
         by_label[ent.label_].append(ent)
     for label in sorted({*by_label, *lost}):
         ents = by_label[label]
-        beyond = [ent for ent in ents if not pipe.can_predict(ent)]
+        beyond = [ent for ent in ents if not recognizer.can_predict(ent)]
         if not ents:
             what = (
                 f"none of its {lost[label]} examples lines up with the tokens of the "
@@ -258,15 +264,15 @@ def find_unusable(
             problems.append(Problem(label, what))
         elif len(beyond) == len(ents):
             what = (
-                f"all of its {len(ents)} examples are {pipe.limits}, such as "
+                f"all of its {len(ents)} examples are {recognizer.limits}, such as "
                 f'"{shorten(beyond[0].text)}". Mark a part of them, or choose a '
                 "source pipeline that has no such limit"
             )
             problems.append(Problem(label, what, is_fatal=strict))
         elif beyond or lost[label]:
             what = (
-                f"{len(beyond)} of its examples are {pipe.limits}, and {lost[label]} "
-                "don't line up with the tokens"
+                f"{len(beyond)} of its examples are {recognizer.limits}, and "
+                f"{lost[label]} don't line up with the tokens"
             )
             problems.append(Problem(label, what, is_fatal=False))
     return problems

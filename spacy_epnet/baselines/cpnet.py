@@ -18,6 +18,7 @@ from ..epnet.head import begin_projecting, get_prototypes, project_spans, set_pr
 from ..epnet.prototype_recognizer import PrototypeRecognizer
 from ..epnet.prototypes import NONE_ROW, get_free_row, join
 from ..epnet.types import HeadOutput, ModelInput, Targets
+from ..recognizer.candidates import find_docs, get_layout
 from ..recognizer.factory import (
     SCORE_WEIGHTS,
     WRITES,
@@ -25,7 +26,6 @@ from ..recognizer.factory import (
     make_recognizer,
 )
 from ..recognizer.gold import Gold
-from ..recognizer.layout import find_docs, get_layout
 from ..recognizer.settings import AdaptSettings, ComponentSettings
 from ..recognizer.span_pool import get_span_pool, sample_nones
 from ..recognizer.task import AdaptTask, LearningReport

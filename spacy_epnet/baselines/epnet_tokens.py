@@ -5,6 +5,7 @@ learned of the source, and handed to other types.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from spacy.language import Language
@@ -13,13 +14,13 @@ from thinc.api import Model
 
 from ..epnet.adaptation import EPNetReport
 from ..epnet.component import EPNetRecognizer
-from ..epnet.decoding import Winner, drop_overlaps, prefer_probable
+from ..epnet.decoding import Winner, keep_best, prefer_probable
 from ..epnet.head import measure_spans, project_spans
 from ..epnet.search import MAX_STARTS
 from ..epnet.settings import EPNetAdaptSettings, EPNetSettings
 from ..epnet.types import HeadOutput, ModelInput
 from ..recognizer.annotation import Prediction, split_by_doc
-from ..recognizer.candidates import make_spans
+from ..recognizer.candidates import get_layout, iter_windows, make_spans
 from ..recognizer.factory import (
     SCORE_WEIGHTS,
     WRITES,
@@ -27,10 +28,9 @@ from ..recognizer.factory import (
     make_recognizer,
 )
 from ..recognizer.gold import Gold
-from ..recognizer.layout import get_layout, iter_windows
 from ..recognizer.task import AdaptTask
 from ..types import Points, Spans, TokenVectors
-from .tokens.runs import decode_runs
+from .tokens.io_tags import decode_runs
 from .tokens.sequences import DependencySettings, SequenceRecognizer
 from .tokens.transitions import Transfer
 
@@ -124,32 +124,25 @@ def make_epnet_tokens_ner(
     )
 
 
-class TokensAsSpans(EPNetRecognizer):
-    """EP-Net that takes every token of an entity for an entity."""
-
-    def update_model(self, docs: list[Doc], golds: list[Gold]) -> dict[str, float]:
-        """Learn from the tokens of a batch. See the base."""
-        return super().update_model(docs, list(map(part_entities, golds)))
-
-    def learn(self, task: AdaptTask, settings: EPNetAdaptSettings) -> EPNetReport:
-        """Learn from the tokens of a support set. See the base."""
-        golds = list(map(part_entities, task.golds))
-        return super().learn(task._replace(golds=golds), settings)
-
-
-class TokenEPNetRecognizer(SequenceRecognizer, TokensAsSpans):
-    """Pipeline component for EP-Net with token-level prototypes."""
+class TokenEPNetRecognizer(SequenceRecognizer, EPNetRecognizer):
+    """Pipeline component for EP-Net with token-level prototypes: every token of an
+    entity is taken for an entity.
+    """
 
     settings_type = TokenEPNetSettings
 
     @property
-    def limits(self) -> str:
-        """RETURNS (str): What is true of entities that can't be predicted."""
-        return "beginning or ending in whitespace"
+    def max_entity_width(self) -> None:
+        """RETURNS (None): Entities are runs of any length. See the base."""
 
-    def can_predict(self, ent: Span) -> bool:
-        """Whether an entity has proper edges."""
-        return not (ent[0].is_space or ent[-1].is_space)
+    def update_model(self, docs: list[Doc], golds: list[Gold]) -> dict[str, float]:
+        """Learn from the tokens of a batch. See the base."""
+        return super().update_model(docs, list(map(split_entities, golds)))
+
+    def learn(self, task: AdaptTask, settings: EPNetAdaptSettings) -> EPNetReport:
+        """Learn from the tokens of a support set. See the base."""
+        golds = list(map(split_entities, task.golds))
+        return super().learn(replace(task, golds=golds), settings)
 
     def recognize(
         self, docs: list[Doc], tokens: TokenVectors
@@ -174,7 +167,7 @@ class TokenEPNetRecognizer(SequenceRecognizer, TokensAsSpans):
         ]
         predictions = [
             Prediction(w.start, w.end, names[w.column - 1], w.probability)
-            for w in drop_overlaps(found, prefer_probable)
+            for w in keep_best(found, prefer_probable)
         ]
         return split_by_doc(predictions, docs)
 
@@ -218,8 +211,8 @@ class TokenEPNetRecognizer(SequenceRecognizer, TokensAsSpans):
         return found
 
 
-def part_entities(gold: Gold) -> Gold:
-    """The same annotation, in which each token of an entity is one."""
+def split_entities(gold: Gold) -> Gold:
+    """Return the annotation with each token of an entity as an entity."""
     tokens = [
         Span(ent.doc, token.i, token.i + 1, label=ent.label_)
         for ent in gold.ents

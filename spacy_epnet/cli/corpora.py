@@ -18,7 +18,7 @@ def corpora_cli(model: Source, name: ComponentName = None) -> None:
     """
     with report_errors("Can't show any corpora"):
         nlp = load_pipeline(model)
-        _, pipe = find_recognizer(nlp, name)
+        pipe = find_recognizer(nlp, name).recognizer
     notes = {note.get("corpus", ""): note for note in nlp.meta.get("sources") or []}
     corpora = {**{corpus: [] for corpus in notes}, **pipe.corpora}
     if not corpora:

@@ -42,7 +42,7 @@ def mark_missing_cli(
         check_places([output], [locate_pipeline(model), corpus])
         check_replaceable(output, is_sharded)
         nlp = load_pipeline(model)
-        _, pipe = find_recognizer(nlp, name)
+        pipe = find_recognizer(nlp, name).recognizer
         if types_of is not None and types_of not in pipe.corpora:
             expected = " or ".join(pipe.corpora) or "none, as it was trained on one"
             raise InvalidSettingError("types-of", types_of, expected)

@@ -71,7 +71,7 @@ def analyze(nlp: Any, corpus: Path, name: str | None) -> Any:
         recognize_marked,
     )
 
-    _, pipe = find_recognizer(nlp, name)
+    pipe = find_recognizer(nlp, name).recognizer
     known = Corpus(corpus, nlp.vocab)
     if not known.totals:
         raise CorpusError(corpus, "nothing is marked in it")

@@ -14,6 +14,7 @@ from spacy.language import Language
 from spacy.tokens import Doc, Span
 from tqdm import tqdm
 
+from ..overlaps import drop_overlaps
 from .corpus import Corpus
 from .docbins import open_shards
 from .docs import copy_tokens
@@ -72,8 +73,7 @@ def mark_missing(
     pairs = ((_copy_bare(nlp, doc, types_of), doc) for doc in docs)
     for predicted, doc in nlp.pipe(pairs, as_tuples=True):
         spans = [Span(doc, ent.start, ent.end) for ent in predicted.ents]
-        inside = {token.i for ent in doc.ents for token in ent}
-        missing = [s for s in spans if inside.isdisjoint(range(s.start, s.end))]
+        missing = drop_overlaps(spans, taken=doc.ents)
         doc.set_ents([*doc.ents], missing=missing, default="unmodified")
         yield PartialDoc(doc, missing)
 

@@ -7,6 +7,8 @@ from thinc.api import Model, NumpyOps, Optimizer
 from thinc.optimizers import ADAM_DEFAULTS, FloatOrSeq
 from thinc.types import FloatsXd
 
+from .._compat import get_network
+
 SCALE = "learn_rate_scale"
 
 
@@ -43,15 +45,23 @@ def scale_rates(optimizer: Optimizer, model: Model) -> Any:
 
     optimizer (Optimizer): The optimizer.
     model (Model): The model. Layers that begin at random, over an encoder that is
-        pretrained, have an attribute "learn_rate_scale": the multiple of the rate.
+        pretrained, have an attribute "learn_rate_scale": the multiple of the rate. A
+        shim has it if its network is such a layer.
     RETURNS (Callable): What updates weights, like the optimizer.
     """
-    scales = {
-        node.id: node.attrs[SCALE] for node in model.walk() if SCALE in node.attrs
-    }
+    scales: dict[tuple[int, str], float] = {}
+    for node in model.walk():
+        if SCALE in node.attrs:
+            keys = ((node.id, name) for name in node.param_names)
+            scales.update(dict.fromkeys(keys, node.attrs[SCALE]))
+        for shim in node.shims:
+            if hasattr(shim, SCALE):
+                weights = get_network(shim).named_parameters()
+                keys = ((shim.id, name) for name, _ in weights)
+                scales.update(dict.fromkeys(keys, getattr(shim, SCALE)))
 
     def update(key: tuple[int, str], *args: Any, lr_scale: float = 1.0) -> Any:
-        return optimizer(key, *args, lr_scale=lr_scale * scales.get(key[0], 1.0))
+        return optimizer(key, *args, lr_scale=lr_scale * scales.get(key, 1.0))
 
     return update if scales else optimizer
 

@@ -1,22 +1,21 @@
 """The paper's Adapt step: prototypes for new types, fine-tuned on their examples."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy
-from thinc.api import Model, Ops
+from thinc.api import Model
 from thinc.types import Floats2d
 
 from ..corpora.mixing import split_type
-from ..recognizer.layout import get_layout
+from ..recognizer.candidates import get_layout
 from ..recognizer.span_pool import SpanPool, get_span_pool
 from ..recognizer.task import AdaptTask, LearningReport
 from .assignment import (
     Assignment,
     Evidence,
     get_cosines,
-    get_words,
     list_free,
 )
 from .finetuning import Tuning
@@ -27,9 +26,9 @@ from .settings import EPNetAdaptSettings
 
 @dataclass
 class EPNetReport(LearningReport):
-    """What EP-Net tells of an adaptation.
+    """Report of an adaptation of EP-Net.
 
-    assignments (Dict[str, Assignment]): What each type has begun with.
+    assignments (Dict[str, Assignment]): The prototype that each type began with.
     tuning (Tuning): The loss of each pass, and why it stopped.
     """
 
@@ -40,13 +39,13 @@ class EPNetReport(LearningReport):
 def describe_learning(
     assignments: dict[str, Assignment], tuning: Tuning
 ) -> EPNetReport:
-    """Say in words and numbers what was done."""
+    """Describe an adaptation in words and numbers."""
     first, last = tuning.losses[0], tuning.losses[-1]
     return EPNetReport(
         f"{tuning.steps} steps, loss {first:.4f} to {last:.4f}: {tuning.stopped}",
         ("prototype", "begun as"),
         {
-            label: (str(assigned.row), assigned.show_origins())
+            label: (str(assigned.row), assigned.describe_origins())
             for label, assigned in assignments.items()
         },
         {
@@ -66,7 +65,7 @@ def describe_learning(
 def gather_spans(
     head: Model, task: AdaptTask, old: dict[str, int], *, max_width: int
 ) -> SpanPool:
-    """The spans of a support set.
+    """List the spans of a support set.
 
     head (Model): The head.
     task (AdaptTask): The support set.
@@ -90,7 +89,7 @@ def gather_spans(
 
 
 def number_columns(task: AdaptTask, old: dict[str, int]) -> dict[str, int]:
-    """The column of the distances of each new type, after None and those that stay."""
+    """Number the columns of new types, after None and those that stay."""
     return {label: i for i, label in enumerate(task.labels, len(old) + 1)}
 
 
@@ -102,8 +101,8 @@ def assign_prototypes(
     *,
     kept: list[Generation],
     known: dict[str, int],
-    families: dict[str, str],
-    name_vectors: dict[tuple[str, ...], Floats2d],
+    known_names: tuple[str, ...],
+    name_vectors: Mapping[tuple[str, ...], Floats2d],
 ) -> dict[str, Assignment]:
     """Choose what new types begin with.
 
@@ -113,9 +112,8 @@ def assign_prototypes(
     settings (EPNetAdaptSettings): How to choose.
     kept (List[Generation]): Types that stay, whose rows can't be taken.
     known (Dict[str, int]): The rows of all types that the source has been trained on.
-    families (Dict[str, str]): The corpora of types that are called after one.
-    name_vectors (Dict[Tuple[str, ...], Floats2d]): Names that this encoder has encoded
-        before. Those that are new are added.
+    known_names (Tuple[str, ...]): Their names.
+    name_vectors (Mapping[Tuple[str, ...], Floats2d]): The vectors of their names.
     RETURNS (Dict[str, Assignment]): What each type begins with. A type that the
         recognizer has been trained on begins with the prototype that it had then.
     """
@@ -130,7 +128,6 @@ def assign_prototypes(
         used = {label: row for label, row in known.items() if row not in taken}
         columns = number_columns(task, old)
         prototypes = head.ops.to_numpy(get_prototypes(head))
-        known_names = [split_type(n)[1] if n in families else n for n in known]
         evidence = Evidence(
             head.ops.to_numpy(project_spans(head, task.tokens, pool.entities)),
             get_members(head.ops.to_numpy(pool.targets), [columns[n] for n in new]),
@@ -138,9 +135,7 @@ def assign_prototypes(
             known,
             used,
             list_free({*taken, *used.values()}, len(prototypes)),
-            lambda names: compare_names(
-                task, names, tuple(known_names), name_vectors, ops=head.ops
-            ),
+            compare_names(new, known_names, name_vectors),
             settings.seed,
         )
         chosen |= settings.assignment(new, evidence)
@@ -157,38 +152,45 @@ def get_members(targets: Any, columns: list[int]) -> Any:
     return flags / numpy.maximum(1, flags.sum(axis=1, keepdims=True))
 
 
-def compare_names(
-    task: AdaptTask,
-    labels: list[str],
-    others: tuple[str, ...],
-    known: dict[tuple[str, ...], Floats2d],
-    *,
-    ops: Ops,
-) -> Any:
-    """(labels, others) How alike the names of types are, to the pipeline's encoder.
+def get_known_names(
+    known: Iterable[str], families: Mapping[str, str]
+) -> tuple[str, ...]:
+    """Return the names of source types, without the corpora that they are called after.
 
-    task (AdaptTask): What encodes them.
-    labels (List[str]): Names.
-    others (Tuple[str, ...]): Names of the source's types, which are many and the same
-        every time.
-    known (Dict[Tuple[str, ...], Floats2d]): Names that are encoded already.
-    ops (Ops): Where the arrays are made.
+    known (Iterable[str]): The types.
+    families (Mapping[str, str]): The corpora of types that are called after one.
     """
-    # Each by itself, so that it doesn't matter which have been encoded before.
-    singles = [(label,) for label in labels]
-    for names in (others, *singles):
-        if names not in known:
-            known[names] = encode_names(task, names, ops=ops)
-    vectors, own = known[others], numpy.concatenate([known[name] for name in singles])
+    return tuple(split_type(n)[1] if n in families else n for n in known)
+
+
+def list_names(known: tuple[str, ...], labels: list[str]) -> list[tuple[str, ...]]:
+    """List the names that are compared, those of a tuple encoded together.
+
+    known (Tuple[str, ...]): Names of source types, which are the same every time.
+    labels (List[str]): New types. Each is encoded by itself, so that its vector doesn't
+        depend on the others.
+    """
+    return [known, *((label,) for label in labels)] if known else []
+
+
+def compare_names(
+    labels: list[str],
+    known: tuple[str, ...],
+    vectors: Mapping[tuple[str, ...], Floats2d],
+) -> Any:
+    """(labels, known) Find how alike the names of types are to the pipeline's encoder.
+
+    labels (List[str]): New types.
+    known (Tuple[str, ...]): Names of source types.
+    vectors (Mapping[Tuple[str, ...], Floats2d]): Vectors of what `list_names` gave.
+    """
+    if not known:
+        return numpy.zeros((len(labels), 0))
+    others: Any = vectors[known]
+    own = numpy.concatenate([vectors[label,] for label in labels])
     # All names have much in common. What sets them apart is what counts.
-    common = vectors.mean(axis=0)
-    return get_cosines(own - common, vectors - common)
-
-
-def encode_names(task: AdaptTask, names: Iterable[str], *, ops: Ops) -> Any:
-    """(names, d2) A vector for the name of each type."""
-    tokens = task.encode_texts([get_words(name) for name in names])
-    return numpy.stack([ops.to_numpy(part).mean(axis=0) for part in tokens])
+    common = others.mean(axis=0)
+    return get_cosines(own - common, others - common)
 
 
 def choose_trained_rows(rows: dict[str, int], old: dict[str, int]) -> list[int]:

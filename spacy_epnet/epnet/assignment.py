@@ -1,4 +1,4 @@
-"""What new types begin with: prototypes of the source that fit them.
+"""Which prototypes new types begin with: those of source types that fit them.
 
 A way to assign is a registered function, which others can add:
 
@@ -7,7 +7,6 @@ A way to assign is a registered function, which others can add:
 """
 
 import random
-import re
 from collections.abc import Callable, Iterable
 from itertools import chain, count
 from typing import Any, NamedTuple, TypeAlias
@@ -28,7 +27,7 @@ class Assignment(NamedTuple):
     origins: dict[str, float]  # source types that it begins as, and their shares
     prototype: Any = None  # (d1,) what is put into the row, or None to leave it
 
-    def show_origins(self, most: int = 3, least: float = 0.05) -> str:
+    def describe_origins(self, most: int = 3, least: float = 0.05) -> str:
         """Write what the type begins as, the largest shares first."""
         shares = sorted(self.origins.items(), key=lambda item: -item[1])
         shown = [f"{label} {p:.0%}" for label, p in shares[:most] if p >= least]
@@ -44,7 +43,7 @@ class Evidence(NamedTuple):
     known: dict[str, int]  # the rows of source types
     used: dict[str, int]  # those of them that can be taken
     free: list[int]  # rows that no type has had
-    compare_names: Callable[[list[str]], Any]  # (types, known) how alike names are
+    name_cosines: Any  # (types, known) how alike their names are
     seed: int
 
 
@@ -53,13 +52,13 @@ Assign: TypeAlias = Callable[[list[str], Evidence], dict[str, Assignment]]
 
 
 def make_random_assignment() -> Assign:
-    """Deal the prototypes of source types out at random, as the paper does. Those that
-    no type has had come last.
+    """Assign the prototypes of source types at random, as the paper does. Those that no
+    type has had come last.
     """
 
     def assign(labels: list[str], evidence: Evidence) -> dict[str, Assignment]:
         names = {row: label for label, row in evidence.known.items()}
-        rows = deal_rows(
+        rows = draw_rows(
             labels,
             [*evidence.used.values()],
             evidence.free,
@@ -91,13 +90,13 @@ def make_mixture_assignment(name_weight: float) -> Assign:
     def assign(labels: list[str], evidence: Evidence) -> dict[str, Assignment]:
         known, size = evidence.known, len(evidence.prototypes)
         if not known:
-            rows = deal_rows(labels, evidence.free, [], size=size, seed=evidence.seed)
-            return {label: Assignment(row, {}) for label, row in rows.items()}
+            free = draw_rows(labels, evidence.free, [], size=size, seed=evidence.seed)
+            return {label: Assignment(row, {}) for label, row in free.items()}
         centers = evidence.prototypes[[*known.values()]]
         log_shares = get_log_shares(get_distances(evidence.points, centers))
         scores = evidence.members @ log_shares
-        scores = scores + name_weight * evidence.compare_names(labels)
-        places = chain(evidence.free, evidence.used.values(), count(size))
+        scores = scores + name_weight * evidence.name_cosines
+        rows = chain(evidence.free, evidence.used.values(), count(size))
         return {
             label: Assignment(
                 row,
@@ -105,23 +104,23 @@ def make_mixture_assignment(name_weight: float) -> Assign:
                 (shares @ centers).astype("f"),
             )
             for label, shares, row in zip(
-                labels, get_weights(scores), places, strict=False
+                labels, get_weights(scores), rows, strict=False
             )
         }
 
     return assign
 
 
-def deal_rows(
+def draw_rows(
     labels: list[str], first: list[int], others: list[int], *, size: int, seed: int
 ) -> dict[str, int]:
-    """Deal rows of the prototype table out at random.
+    """Assign rows of the prototype table at random.
 
     labels (List[str]): The types.
-    first (List[int]): Rows that are dealt before the others.
+    first (List[int]): Rows that are assigned before the others.
     others (List[int]): The other rows.
     size (int): Rows of the table. Those after them are named when there are too few.
-    seed (int): Decides who gets which.
+    seed (int): Decides which type gets which row.
     RETURNS (Dict[str, int]): The row of each type.
     """
     rng = random.Random(seed)
@@ -162,9 +161,3 @@ def get_cosines(vectors: Any, others: Any) -> Any:
 def _normalize(vectors: Any) -> Any:
     norms = numpy.linalg.norm(vectors, axis=1, keepdims=True)
     return vectors / numpy.maximum(norms, 1e-12)
-
-
-def get_words(label: str) -> str:
-    """Read a type's name as words: "creative-work", "workOfArt", "art/film"."""
-    parts = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", label)
-    return " ".join(re.findall(r"[^\W_]+", parts)).lower() or label

@@ -1,34 +1,32 @@
 """EP-Net as a pipeline component: entities by the nearest prototype."""
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, ClassVar
 
 from spacy.tokens import Doc
-from spacy.training import Example
 from thinc.types import Floats2d
 
+from ..recognizer.candidates import find_docs, get_layout
 from ..recognizer.gold import Gold
-from ..recognizer.layout import find_docs, get_layout
 from ..recognizer.settings import ComponentSettings
 from ..recognizer.span_pool import get_span_pool, sample_nones
 from ..recognizer.task import AdaptTask
-from ..types import Bools2d
 from .adaptation import (
     EPNetReport,
     assign_prototypes,
     choose_trained_rows,
     describe_learning,
     gather_spans,
+    get_known_names,
+    list_names,
 )
 from .finetuning import tune
 from .head import set_prototype
-from .losses import get_dispersion_loss, get_span_loss
+from .losses import get_loss
 from .prototype_recognizer import PrototypeRecognizer
 from .prototypes import join, list_rows
 from .scopes import get_families, get_scopes
 from .settings import EPNetAdaptSettings, EPNetSettings
-from .types import HeadOutput, Targets
 
 
 class EPNetRecognizer(PrototypeRecognizer):
@@ -40,7 +38,7 @@ class EPNetRecognizer(PrototypeRecognizer):
 
     def __init__(self, *args: Any, **settings: Any):
         super().__init__(*args, **settings)
-        # Of types, by their names. Copies share them, as they share the encoder.
+        # Vectors of type names. Copies share them, as they share the encoder.
         self.name_vectors: dict[tuple[str, ...], Floats2d] = {}
 
     @property
@@ -73,50 +71,37 @@ class EPNetRecognizer(PrototypeRecognizer):
         scopes = get_scopes(docs, self.corpora, self.labels, ops=ops)
         if scopes is not None:
             scopes = scopes[find_docs(spans[:, 0], docs, ops=ops)]
-        parts, d_outputs = self.get_loss([], (targets, outputs), scopes=scopes)
+        tau = self.cfg["tau"] if self.cfg["dispersion_loss"] else None
+        parts, d_outputs = get_loss(outputs, targets, tau=tau, scopes=scopes)
         backprop(d_outputs)
         return parts
 
-    def get_loss(
-        self,
-        examples: Iterable[Example],
-        scores: tuple[Targets, HeadOutput],
-        *,
-        scopes: Bools2d | None = None,
-    ) -> tuple[dict[str, float], HeadOutput]:
-        """Find the loss and its gradient.
+    def list_names(self, labels: list[str]) -> list[tuple[str, ...]]:
+        """List the names that haven't been encoded before. See the base."""
+        names = list_names(self.known_names, labels)
+        return [name for name in names if name not in self.name_vectors]
 
-        examples (Iterable[Example]): Not needed.
-        scores (Tuple[Targets, HeadOutput]): The targets of the spans chosen from a
-            batch, and what the model gave for them.
-        scopes (Optional[Bools2d]): Which columns of the distances count for each span,
-            if not all.
-        RETURNS (Tuple[Dict[str, float], HeadOutput]): The parts of the loss, and its
-            gradient with respect to the model's outputs.
-        """
-        targets, (distances, prototypes) = scores
-        span_loss, d_distances = get_span_loss(distances, targets, scopes)
-        if self.cfg["dispersion_loss"] and len(targets):
-            dispersion, d_prototypes = get_dispersion_loss(prototypes, self.cfg["tau"])
-        else:
-            dispersion, d_prototypes = 0.0, prototypes * 0
-        return {"L_s": span_loss, "L_d": dispersion}, (d_distances, d_prototypes)
+    @property
+    def known_names(self) -> tuple[str, ...]:
+        """RETURNS (Tuple[str, ...]): The names of all types that it was trained on."""
+        families = get_families(self.corpora)
+        return get_known_names(self.learned["ever_assigned"], families)
 
     def learn(self, task: AdaptTask, settings: EPNetAdaptSettings) -> EPNetReport:
-        """Hand prototypes to new types, and fine-tune them. See the base."""
+        """Assign prototypes to new types, and fine-tune them. See the base."""
+        self.name_vectors |= task.names
         head = self.model.get_ref("head")
         kept = self.generations if task.extends else []
         old = join(kept)
         pool = gather_spans(head, task, old, max_width=self.max_width)
-        known = self.learned["ever_assigned"]
         assignments = assign_prototypes(
             head,
             task,
             pool,
             settings,
             kept=kept,
-            known=known,
-            families=get_families(self.corpora),
+            known=self.learned["ever_assigned"],
+            known_names=self.known_names,
             name_vectors=self.name_vectors,
         )
         rows = {label: assigned.row for label, assigned in assignments.items()}

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy
 from thinc.api import Ops
 
+from ..overlaps import drop_overlaps
 from ..types import Spans
 from .types import Distances
 
@@ -89,7 +90,7 @@ def get_winners(
     return [Winner(*row) for row in zip(*values, strict=True)]
 
 
-def drop_overlaps(winners: Iterable[Winner], prefer: Preference) -> list[Winner]:
+def keep_best(winners: Iterable[Winner], prefer: Preference) -> list[Winner]:
     """Keep the best span, drop what overlaps it, and go on with the rest.
 
     winners (Iterable[Winner]): Spans that may overlap.
@@ -97,13 +98,7 @@ def drop_overlaps(winners: Iterable[Winner], prefer: Preference) -> list[Winner]
         then the earlier.
     RETURNS (List[Winner]): The spans kept, in the order of the text.
     """
-    taken: set[int] = set()
-    kept = []
-    for winner in sorted(
+    ranked = sorted(
         winners, key=lambda w: (prefer(w), w.end - w.start, -w.start), reverse=True
-    ):
-        tokens = range(winner.start, winner.end)
-        if taken.isdisjoint(tokens):
-            taken.update(tokens)
-            kept.append(winner)
-    return sorted(kept)
+    )
+    return sorted(drop_overlaps(ranked))

@@ -13,9 +13,9 @@ from ..errors import LearningError
 from ..recognizer.span_pool import SpanPool, sample_nones
 from ..recognizer.task import OnStep, has_stopped_falling, split_evenly
 from ..types import TokenVectors
-from .losses import get_dispersion_loss, get_span_loss
+from .losses import get_loss
 from .settings import EPNetAdaptSettings
-from .types import HeadOutput, Rows, Targets
+from .types import Rows
 
 STEP_LIMIT = "the step limit was reached"
 NO_FALL = "the loss stopped falling"
@@ -60,7 +60,7 @@ def tune(
     tokens (TokenVectors): The support set.
     pool (SpanPool): The spans of the support set.
     rows (Rows): The prototypes in use, None's first.
-    settings (EPNetAdaptSettings): How to go about it.
+    settings (EPNetAdaptSettings): The settings of the adaptation.
     tau (float): Mean squared distance wanted between prototypes.
     trained_rows (List[int]): The prototypes that may move.
     trains_projection (bool): Whether the projection may move as well.
@@ -76,7 +76,7 @@ def tune(
     tau_in_loss = tau if settings.dispersion_loss else None
     tuning = Tuning()
     once = None
-    # The loss of what is sampled and dropped at random rises and falls by chance.
+    # Training loss is noisy; patience watches a fixed sample without dropout.
     watched = sample(pool, settings, ops) if settings.patience else None
     batch_size = settings.batch_size
     if batch_size is None and trains_projection:
@@ -97,7 +97,8 @@ def tune(
                     tokens, spans, rows, dropout=settings.dropout
                 )
                 with numpy.errstate(over="ignore", invalid="ignore"):
-                    loss, gradient = get_loss(outputs, targets, tau=tau_in_loss)
+                    parts, gradient = get_loss(outputs, targets, tau=tau_in_loss)
+                loss = sum(parts.values())
                 if not math.isfinite(loss):
                     raise LearningError(
                         f"The loss is no number any more after {tuning.steps} "
@@ -123,7 +124,7 @@ def tune(
 
 
 def iter_batches(pool: SpanPool, size: int | None, ops: Ops) -> Iterator[SpanPool]:
-    """Deal the sentences of a support set out to batches, at random.
+    """Distribute the sentences of a support set to batches, at random.
 
     pool (SpanPool): The spans of the support set.
     size (Optional[int]): The most sentences in a batch. All if null.
@@ -159,24 +160,5 @@ def measure_loss(
 ) -> float:
     """Find the loss of some spans, without dropout. See `get_loss`."""
     spans, targets = pool.flatten(ops=head.ops)
-    return get_loss(head.predict((tokens, spans, rows)), targets, tau=tau)[0]
-
-
-def get_loss(
-    outputs: HeadOutput, targets: Targets, *, tau: float | None
-) -> tuple[float, HeadOutput]:
-    """Find the loss of a step and its gradient.
-
-    outputs (HeadOutput): What the head gave.
-    targets (Targets): The column of each span.
-    tau (Optional[float]): Mean squared distance wanted between prototypes. If null
-        there is no dispersion loss.
-    RETURNS (Tuple[float, HeadOutput]): The loss, and its gradient with respect to the
-        head's outputs.
-    """
-    distances, prototypes = outputs
-    loss, d_distances = get_span_loss(distances, targets)
-    if tau is None:
-        return loss, (d_distances, prototypes * 0)
-    dispersion, d_prototypes = get_dispersion_loss(prototypes, tau)
-    return loss + dispersion, (d_distances, d_prototypes)
+    parts, _ = get_loss(head.predict((tokens, spans, rows)), targets, tau=tau)
+    return sum(parts.values())

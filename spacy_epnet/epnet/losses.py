@@ -1,4 +1,4 @@
-"""The two parts of EP-Net's loss, each with its gradient."""
+"""EP-Net's loss, the sum of two parts, and its gradient."""
 
 import math
 from typing import Any
@@ -9,7 +9,33 @@ from thinc.types import Floats2d
 
 from ..types import Bools2d
 from .prototypes import get_dispersion
-from .types import Distances, Prototypes, Targets
+from .types import Distances, HeadOutput, Prototypes, Targets
+
+
+def get_loss(
+    outputs: HeadOutput,
+    targets: Targets,
+    *,
+    tau: float | None,
+    scopes: Bools2d | None = None,
+) -> tuple[dict[str, float], HeadOutput]:
+    """Find the loss of a batch of spans and its gradient.
+
+    outputs (HeadOutput): The distances of the spans, and the prototypes.
+    targets (Targets): The column of each span's own prototype.
+    tau (Optional[float]): Mean squared distance wanted between prototypes. If null,
+        there is no dispersion loss.
+    scopes (Optional[Bools2d]): Which columns count for each span, if not all.
+    RETURNS (Tuple[Dict[str, float], HeadOutput]): The parts of the loss, and its
+        gradient with respect to the outputs.
+    """
+    distances, prototypes = outputs
+    span_loss, d_distances = get_span_loss(distances, targets, scopes)
+    dispersion, d_prototypes = 0.0, prototypes * 0
+    if tau is not None and len(targets):
+        dispersion, d_prototypes = get_dispersion_loss(prototypes, tau)
+    parts = {"L_s": span_loss, "L_d": dispersion}
+    return parts, (d_distances, d_prototypes)
 
 
 def get_span_loss(
@@ -40,7 +66,7 @@ def get_span_loss(
 
 
 def get_dispersion_loss(prototypes: Prototypes, tau: float) -> tuple[float, Floats2d]:
-    """How far the prototypes' mean squared distance is from the one wanted.
+    """Penalize prototypes whose mean squared distance isn't the one wanted.
 
     prototypes (Prototypes): All prototypes, assigned or not.
     tau (float): The mean squared distance wanted.

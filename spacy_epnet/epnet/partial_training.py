@@ -49,14 +49,12 @@ class PartialTraining:
         """Hold all other weights while it is open."""
         attrs = dict(self.head.attrs)
         self.head.attrs["trains_tokens"] = False
-        scale, self._shim.learn_rate_scale = self._shim.learn_rate_scale, 1.0
         trained = set(map(id, self._trained))
         for weight in self._network.parameters():
             weight.requires_grad_(id(weight) in trained)
         try:
             yield self
         finally:
-            self._shim.learn_rate_scale = scale
             self.head.attrs.update(attrs)
             self._network.zero_grad()
             for weight in self._network.parameters():
@@ -79,9 +77,9 @@ class PartialTraining:
     ) -> tuple[HeadOutput, Any]:
         # A batch may be a small part of the support set, and pools its own tokens only.
         used = cover(spans, len(tokens), ops=self.head.ops)
-        places = used.cumsum() - 1
+        positions = used.cumsum() - 1
         moved = spans.copy()
-        moved[:, 0] = places[spans[:, 0]]
+        moved[:, 0] = positions[spans[:, 0]]
         return self.head.begin_update((tokens[used], moved, rows))
 
     def _measure(self, rows: Rows) -> tuple[HeadOutput, Any]:

@@ -5,11 +5,10 @@ from typing import Any
 from spacy.tokens import Doc
 
 from ..recognizer.annotation import Prediction, split_by_doc
-from ..recognizer.contract import Centers
-from ..recognizer.layout import find_docs, get_layout
-from ..recognizer.span_recognizer import SpanRecognizer
+from ..recognizer.base import Centers, FewShotRecognizer
+from ..recognizer.candidates import find_docs, get_layout
 from ..types import Points, Spans, TokenVectors
-from .decoding import Winner, drop_overlaps, prefer_near
+from .decoding import Winner, keep_best, prefer_near
 from .head import get_prototypes, measure_spans, project_spans
 from .model import get_table_size
 from .prototypes import NONE_ROW, Generation, fit_generations, join, list_rows
@@ -18,7 +17,7 @@ from .search import find_winners
 from .types import Rows
 
 
-class PrototypeRecognizer(SpanRecognizer):
+class PrototypeRecognizer(FewShotRecognizer):
     """Recognizes spans by the nearest prototype."""
 
     fixed_when_extending = frozenset({"overlaps"})
@@ -28,6 +27,11 @@ class PrototypeRecognizer(SpanRecognizer):
         super().__init__(*args, **kwargs)
         # The rows of types that there have been, by the type that had each last.
         self.learned |= {"generations": [{}], "ever_assigned": {}}
+
+    @property
+    def max_width(self) -> int:
+        """RETURNS (int): The longest candidate span, in tokens."""
+        return self.model.attrs["max_width"]
 
     # The prototype table
 
@@ -104,7 +108,7 @@ class PrototypeRecognizer(SpanRecognizer):
         for generation, winners in zip(self.generations, found, strict=True):
             winners = [w._replace(column=n_older + w.column) for w in winners]
             winners = self._take_in_scope(winners, docs)
-            kept += drop_overlaps(winners, self.cfg["overlaps"])
+            kept += keep_best(winners, self.cfg["overlaps"])
             n_older += len(generation)
         labels = ["", *self.labels]  # column 0 is None's
         # Only distances can be compared between generations.
@@ -112,7 +116,7 @@ class PrototypeRecognizer(SpanRecognizer):
             Prediction(
                 winner.start, winner.end, labels[winner.column], winner.probability
             )
-            for winner in drop_overlaps(kept, prefer_near)
+            for winner in keep_best(kept, prefer_near)
         ]
         return split_by_doc(predictions, docs)
 

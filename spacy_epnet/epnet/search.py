@@ -4,8 +4,7 @@ from typing import Any
 
 from thinc.api import Model
 
-from ..recognizer.candidates import list_starts, make_spans
-from ..recognizer.layout import Layout, iter_windows
+from ..recognizer.candidates import Layout, iter_windows, list_starts, make_spans
 from ..types import TokenVectors
 from .decoding import Winner, get_winners
 from .head import measure_spans

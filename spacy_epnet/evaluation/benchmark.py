@@ -17,7 +17,7 @@ from ..corpora.corpus import Corpus
 from ..corpora.files import read_text
 from ..corpora.sampling import sample_greedily
 from ..errors import CorpusError, LearningError, SettingError, SupportError
-from ..recognizer.contract import Contract
+from ..recognizer.base import FewShotRecognizer
 from ..recognizer.pipeline import find_recognizer, hash_pipeline
 from ..recognizer.settings import make_adapt_config, resolve_adapt_settings
 from .query import Queries, check_query, get_prf
@@ -73,10 +73,10 @@ class Profile(NamedTuple):
     base: str
     changes: dict[str, Any]
 
-    def describe(self, pipe: Contract) -> dict[str, Any]:
+    def describe(self, pipe: FewShotRecognizer) -> dict[str, Any]:
         """List all settings, for one shot and for several, and check them.
 
-        pipe (Contract): The recognizer that is adapted.
+        pipe (FewShotRecognizer): The recognizer that is adapted.
         RETURNS (Dict[str, Any]): The settings, as in a config.
         """
         described = {
@@ -90,11 +90,11 @@ class Profile(NamedTuple):
         return described
 
 
-def describe_source(nlp: Language, pipe: Contract) -> dict[str, Any]:
+def describe_source(nlp: Language, pipe: FewShotRecognizer) -> dict[str, Any]:
     """List what results depend on whatever is measured: the source and the software.
 
     nlp (Language): The source pipeline.
-    pipe (Contract): Its recognizer.
+    pipe (FewShotRecognizer): Its recognizer.
     RETURNS (Dict[str, Any]): All of it, in terms of JSON.
     """
     return {
@@ -162,7 +162,8 @@ class Benchmark:
     name: str | None = None
 
     def __post_init__(self) -> None:
-        self.name, self.pipe = find_recognizer(self.nlp, self.name)
+        source = find_recognizer(self.nlp, self.name)
+        self.name, self.pipe = source.name, source.recognizer
         if self.given and len(self.targets) > 1:
             raise SettingError(
                 "Support sets can be given for one target only, because they name "
@@ -304,10 +305,10 @@ class Benchmark:
         RETURNS (Tuple[Dict[str, Any], Dict[str, float]]): The scores, and how long each
             part took.
         """
-        name, pipe = find_recognizer(adapted.nlp, self.name)
-        query = queries.get(adapted.nlp, name, test, on_docs=on_docs)
+        pipeline = find_recognizer(adapted.nlp, self.name)
+        query = queries.get(pipeline, test, on_docs=on_docs)
         begin = perf_counter()
-        scores = query.score(pipe, without=without)
+        scores = query.score(pipeline.recognizer, without=without)
         seconds = {
             "encode_query": query.seconds,
             "recognize": perf_counter() - begin,

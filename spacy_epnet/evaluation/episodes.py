@@ -17,7 +17,7 @@ from ..adapting.vocab_copy import make_separate_vocab
 from ..corpora.episodes import Episode
 from ..corpora.tags import OUTSIDE, read_tags
 from ..errors import LearningError, SupportError
-from ..recognizer.pipeline import encode_docs, find_recognizer
+from ..recognizer.pipeline import find_recognizer
 from .benchmark import Profile, describe_source
 from .results import ResultsFile
 
@@ -50,7 +50,8 @@ class EpisodeBenchmark:
     name: str | None = None
 
     def __post_init__(self) -> None:
-        self.name, self.pipe = find_recognizer(self.nlp, self.name)
+        source = find_recognizer(self.nlp, self.name)
+        self.name, self.pipe = source.name, source.recognizer
 
     def describe(self) -> dict[str, Any]:
         """RETURNS (Dict[str, Any]): All that the results depend on but the episodes."""
@@ -97,10 +98,10 @@ class EpisodeBenchmark:
         except (SupportError, LearningError) as err:
             result["failed"] = str(err)
         else:
-            name, pipe = find_recognizer(report.nlp, self.name)
+            adapted = find_recognizer(report.nlp, self.name)
             docs = [eg.predicted for eg in query]
-            tokens = encode_docs(report.nlp, name, docs)
-            pipe.set_annotations(docs, pipe.recognize(docs, tokens))
+            recognizer, tokens = adapted.recognizer, adapted.encode(docs)
+            recognizer.set_annotations(docs, recognizer.recognize(docs, tokens))
         pairs = [Pair(eg.reference, eg.predicted) for eg in query]
         seconds = perf_counter() - begin
         return {**result, "counts": count(pairs, self.scoring), "seconds": seconds}

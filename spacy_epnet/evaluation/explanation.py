@@ -6,7 +6,7 @@ import numpy
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from ..recognizer.pipeline import encode_docs, find_recognizer
+from ..recognizer.pipeline import RecognizerPipeline, find_recognizer
 
 NOTHING = "no entity"
 
@@ -43,19 +43,20 @@ def explain(
     count (int): How many runners-up and neighbors to give.
     RETURNS (List[Explanation]): One for each entity, in the order of the text.
     """
-    name, pipe = find_recognizer(nlp, name)
+    pipeline = find_recognizer(nlp, name)
+    pipe = pipeline.recognizer
     ops = pipe.model.ops
     doc = nlp.make_doc(text)
     if not len(doc):
         return []
-    tokens = encode_docs(nlp, name, [doc])
+    tokens = pipeline.encode([doc])
     (predictions,) = pipe.recognize([doc], tokens)
     if not predictions:
         return []
     spans = ops.asarray2i([(p.start, p.end - p.start) for p in predictions])
     ratings = pipe.rate([doc], tokens, spans)
     points = ops.to_numpy(pipe.embed([doc], tokens, spans))
-    known, vectors = recall_support(nlp, name)
+    known, vectors = recall_support(pipeline)
     explanations = []
     for entity, point, scores in zip(predictions, points, ratings, strict=True):
         others = {
@@ -79,15 +80,14 @@ def explain(
     return explanations
 
 
-def recall_support(nlp: Language, name: str) -> tuple[list[Neighbor], Any]:
+def recall_support(pipeline: RecognizerPipeline) -> tuple[list[Neighbor], Any]:
     """The entities of the support set that a recognizer remembers.
 
-    nlp (Language): The pipeline.
-    name (str): The recognizer.
+    pipeline (RecognizerPipeline): The pipeline.
     RETURNS (Tuple[List[Neighbor], numpy.ndarray]): The entities, whose distance to
         anything is still unknown, and (entities, n) where they are now.
     """
-    _, pipe = find_recognizer(nlp, name)
+    nlp, pipe = pipeline.nlp, pipeline.recognizer
     docs, spans, known = [], [], []
     offset = 0
     for example in pipe.learned["support"]:
@@ -100,5 +100,5 @@ def recall_support(nlp: Language, name: str) -> tuple[list[Neighbor], Any]:
     if not spans:
         return [], numpy.zeros((0, 1))
     ops = pipe.model.ops
-    tokens = encode_docs(nlp, name, docs)
+    tokens = pipeline.encode(docs)
     return known, ops.to_numpy(pipe.embed(docs, tokens, ops.asarray2i(spans)))

@@ -13,7 +13,7 @@ from ..adapting.support import make_bare_example
 from ..errors import MissingExtraError, PipelineError, TooFewError
 from ..recognizer.distances import get_square_distances
 from ..recognizer.gold import read_gold
-from ..recognizer.pipeline import encode_docs, find_recognizer
+from ..recognizer.pipeline import find_recognizer
 
 NONE = "None"
 BATCH_SIZE = 64
@@ -68,13 +68,14 @@ def make_heat_map(nlp: Language, name: str | None = None) -> HeatMap:
 
 def list_centers(nlp: Language, name: str | None) -> tuple[list[str], Any]:
     """The names and points of what stands for types, None's first."""
-    name, pipe = find_recognizer(nlp, name)
+    pipeline = find_recognizer(nlp, name)
+    pipe = pipeline.recognizer
     centers = pipe.list_centers()
     if centers is None or not len(centers.points):
         raise PipelineError(
-            f"'{name}' has nothing that stands for a type, so that there is nothing to "
-            "show. epnet_ner has, and recognizers that remember examples, after a "
-            "training or an adaptation."
+            f"'{pipeline.name}' has nothing that stands for a type, so that there is "
+            "nothing to show. epnet_ner has, and recognizers that remember examples, "
+            "after a training or an adaptation."
         )
     names = [NONE if label is None else label for label in centers.names]
     return names, pipe.model.ops.to_numpy(centers.points).astype("float64")
@@ -90,14 +91,15 @@ def embed_entities(
     name (Optional[str]): The component, if the pipeline has several recognizers.
     RETURNS (Tuple[List[str], numpy.ndarray]): Their types and points.
     """
-    name, pipe = find_recognizer(nlp, name)
+    pipeline = find_recognizer(nlp, name)
+    pipe = pipeline.recognizer
     ops = pipe.model.ops
     labels: list[str] = []
     parts = []
     examples = (make_bare_example(nlp, doc) for doc in docs)
     for batch in minibatch(examples, BATCH_SIZE):
         predicted = [eg.predicted for eg in batch]
-        tokens = encode_docs(nlp, name, predicted)
+        tokens = pipeline.encode(predicted)
         spans, offset = [], 0
         for eg in batch:
             for ent in read_gold(eg).ents:

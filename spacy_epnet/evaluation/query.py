@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable
 from time import perf_counter
 from typing import Any, NamedTuple
 
-from spacy.language import Language
 from spacy.scorer import PRFScore
 from spacy.tokens import Doc, Span
 from spacy.util import minibatch
@@ -13,8 +12,8 @@ from ..adapting.support import make_bare_example
 from ..corpora.corpus import Corpus
 from ..errors import CorpusError
 from ..recognizer.annotation import get_blocked
-from ..recognizer.contract import Contract
-from ..recognizer.pipeline import encode_docs, hash_encoder
+from ..recognizer.base import FewShotRecognizer
+from ..recognizer.pipeline import RecognizerPipeline
 from ..types import TokenVectors
 
 BATCH_SIZE = 128
@@ -49,35 +48,35 @@ class State(NamedTuple):
 class Query:
     """The docs that a recognizer is scored on, as token vectors.
 
-    nlp (Language): The pipeline that encodes them.
-    name (str): The recognizer.
+    pipeline (RecognizerPipeline): The pipeline that encodes them.
     docs (Iterable[Doc]): The query set, annotated.
     on_docs (Callable[[int], object]): Told how many docs have been encoded.
     """
 
     def __init__(
         self,
-        nlp: Language,
-        name: str,
+        pipeline: RecognizerPipeline,
         docs: Iterable[Doc],
         *,
         on_docs: Callable[[int], object] = lambda count: None,
     ):
-        self.examples = [make_bare_example(nlp, doc) for doc in docs]
+        self.examples = [make_bare_example(pipeline.nlp, doc) for doc in docs]
         self._batches: list[tuple[list[int], TokenVectors]] = []
         self._before: list[State] = []
         begin = perf_counter()
         for indices in minibatch(range(len(self.examples)), BATCH_SIZE):
             batch = [self.examples[i].predicted for i in indices]
-            self._batches.append((list(indices), encode_docs(nlp, name, batch)))
+            self._batches.append((list(indices), pipeline.encode(batch)))
             self._before += [State.read(doc) for doc in batch]
             on_docs(len(batch))
         self.seconds = perf_counter() - begin
 
-    def score(self, pipe: Contract, *, without: Iterable[int] = ()) -> dict[str, Any]:
+    def score(
+        self, pipe: FewShotRecognizer, *, without: Iterable[int] = ()
+    ) -> dict[str, Any]:
         """Recognize the docs and score the result like `spacy evaluate`.
 
-        pipe (Contract): The recognizer, over the same encoder.
+        pipe (FewShotRecognizer): The recognizer, over the same encoder.
         without (Iterable[int]): Places of docs that aren't scored.
         RETURNS (Dict[str, Any]): The scores of the component's scorer.
         """
@@ -102,24 +101,22 @@ class Queries:
 
     def get(
         self,
-        nlp: Language,
-        name: str,
+        pipeline: RecognizerPipeline,
         corpus: Corpus,
         *,
         on_docs: Callable[[int], object] = lambda count: None,
     ) -> Query:
         """Encode a query set, unless it is encoded already.
 
-        nlp (Language): The pipeline that encodes it.
-        name (str): The recognizer.
+        pipeline (RecognizerPipeline): The pipeline that encodes it.
         corpus (Corpus): The query set.
         on_docs (Callable[[int], object]): Told how many docs have been encoded.
         RETURNS (Query): The query set.
         """
-        key = corpus.hash, hash_encoder(nlp, name)
+        key = corpus.hash, pipeline.hash_encoder()
         if self._query is None or key != self._key:
             self._query = None
-            self._query = Query(nlp, name, corpus.docs, on_docs=on_docs)
+            self._query = Query(pipeline, corpus.docs, on_docs=on_docs)
             self._key = key
         return self._query
 

@@ -142,7 +142,8 @@ def show_settings(run: RunFolder, nlp: Language | None) -> Iterator[str]:
             for problem in data["problems"]:
                 yield make_paragraph(f"{problem['where']}: {problem['what']}")
     if nlp is not None:
-        name, pipe = find_recognizer(nlp)
+        found = find_recognizer(nlp)
+        name, pipe = found.name, found.recognizer
         yield make_heading("Pipeline")
         facts = {
             "name": f"{nlp.meta['lang']}_{nlp.meta['name']}",
@@ -205,7 +206,7 @@ def show_curves(run: RunFolder) -> Iterator[str]:
 
 def show_types(nlp: Language) -> Iterator[str]:
     """How far types are from each other."""
-    _, pipe = find_recognizer(nlp)
+    pipe = find_recognizer(nlp).recognizer
     if pipe.list_centers() is None:
         return
     heat = make_heat_map(nlp)
@@ -227,7 +228,7 @@ def show_corpus(path: Path, nlp: Language, examples: list[Example]) -> Iterator[
     yield make_paragraph(
         f"{path.name}: {len(docs)} texts, {tokens} tokens, {counts.total()} entities"
     )
-    _, pipe = find_recognizer(nlp)
+    pipe = find_recognizer(nlp).recognizer
     scores = get_prf(pipe.score(examples), counts)
     rows: list[list[Any]] = [["all", *show_prf(scores), counts.total()]]
     for label, count in counts.most_common():
@@ -242,7 +243,7 @@ def show_prf(scores: dict[str, Any]) -> list[str]:
 
 def show_spans(nlp: Language, docs: list[Doc]) -> Iterator[str]:
     """Where entities are."""
-    _, pipe = find_recognizer(nlp)
+    pipe = find_recognizer(nlp).recognizer
     known = {*pipe.labels} & {ent.label_ for doc in docs for ent in doc.ents}
     if pipe.list_centers() is None or not known:
         return
@@ -257,7 +258,7 @@ def show_spans(nlp: Language, docs: list[Doc]) -> Iterator[str]:
 
 def show_mistakes(nlp: Language, examples: list[Example]) -> Iterator[str]:
     """What goes wrong on the test set, and where most."""
-    _, pipe = find_recognizer(nlp)
+    pipe = find_recognizer(nlp).recognizer
     analysis = Analysis(find_mistakes(examples), list_known(pipe.learned["support"]))
     if not analysis.findings:
         yield make_paragraph("Nothing is marked in the test set, and nothing found.")

@@ -207,7 +207,7 @@ class Sweep:
             Corpus(path)
         config = load_config(self.model, overrides=self.overrides, interpolate=True)
         nlp = load_model_from_config(config, auto_fill=True)
-        _, pipe = find_recognizer(nlp, self.name)
+        pipe = find_recognizer(nlp, self.name).recognizer
         for profile in self.profiles.values():
             profile.describe(pipe)
 
@@ -272,7 +272,7 @@ def split_options(args: list[str]) -> tuple[list[str], list[str]]:
 
 def check_held_out(nlp: Language, path: Path, name: str | None) -> None:
     """Refuse a corpus whose types the source knows."""
-    _, pipe = find_recognizer(nlp, name)
+    pipe = find_recognizer(nlp, name).recognizer
     known = sorted({*Corpus(path).totals} & {*pipe.labels})
     if known:
         raise SettingError(

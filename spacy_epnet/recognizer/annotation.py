@@ -7,6 +7,8 @@ import numpy
 from spacy.attrs import ENT_IOB, ENT_TYPE
 from spacy.tokens import Doc, Span, SpanGroup
 
+from ..overlaps import drop_overlaps
+
 BLOCKED_IOB = 3  # ENT_IOB of a token without a type that may not be an entity
 
 
@@ -22,20 +24,20 @@ class Prediction(NamedTuple):
 def split_by_doc(
     predictions: Iterable[Prediction], docs: list[Doc]
 ) -> list[list[Prediction]]:
-    """Part the predictions of a batch by doc.
+    """Split the predictions of a batch by doc.
 
     predictions (Iterable[Prediction]): Predictions in tokens of the batch.
     docs (List[Doc]): The batch.
     RETURNS (List[List[Prediction]]): Those of each doc, in its tokens.
     """
-    dealt: list[list[Prediction]] = [[] for _ in docs]
+    by_doc: list[list[Prediction]] = [[] for _ in docs]
     ends = numpy.cumsum([len(doc) for doc in docs])
     for prediction in predictions:
         i = int(numpy.searchsorted(ends, prediction.start, side="right"))
         offset = int(ends[i]) - len(docs[i])
         start, end = prediction.start - offset, prediction.end - offset
-        dealt[i].append(prediction._replace(start=start, end=end))
-    return dealt
+        by_doc[i].append(prediction._replace(start=start, end=end))
+    return by_doc
 
 
 def write_predictions(
@@ -56,17 +58,19 @@ def write_predictions(
         doc.set_ents(spans)
         return
     blocked = get_blocked(doc)
-    predicted, _ = split_by_overlap(spans, _get_tokens(blocked))
+    predicted = drop_overlaps(spans, taken=blocked)
     existing = list(doc.ents)
     if overwrite:
         confirmed = set(map(_get_key, predicted)) & set(map(_get_key, existing))
         predicted = [span for span in predicted if _get_key(span) not in confirmed]
-        existing, replaced = split_by_overlap(existing, _get_tokens(predicted))
+        kept = drop_overlaps(existing, taken=predicted)
+        replaced = [ent for ent in existing if ent not in kept]
         if replaced:
             key = f"{key}_replaced"
             _write_group(doc, key, [*doc.spans.get(key, []), *replaced])
+        existing = kept
     else:
-        predicted, _ = split_by_overlap(predicted, _get_tokens(existing))
+        predicted = drop_overlaps(predicted, taken=existing)
     doc.set_ents([*existing, *predicted], blocked=blocked)
 
 
@@ -86,24 +90,8 @@ def get_blocked(doc: Doc) -> list[Span]:
     return [doc[i : i + 1] for i in blocked.tolist()]
 
 
-def split_by_overlap(
-    spans: Iterable[Span], taken: set[int]
-) -> tuple[list[Span], list[Span]]:
-    """Part the spans that keep clear of taken tokens from those that don't."""
-    clear: list[Span] = []
-    overlapping: list[Span] = []
-    for span in spans:
-        is_clear = taken.isdisjoint(range(span.start, span.end))
-        (clear if is_clear else overlapping).append(span)
-    return clear, overlapping
-
-
 def _write_group(doc: Doc, key: str, spans: list[Span], **attrs) -> None:
     doc.spans[key] = SpanGroup(doc, name=key, attrs=attrs, spans=spans)
-
-
-def _get_tokens(spans: list[Span]) -> set[int]:
-    return {i for span in spans for i in range(span.start, span.end)}
 
 
 def _get_key(span: Span) -> tuple[int, int, int]:

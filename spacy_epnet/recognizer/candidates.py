@@ -1,19 +1,86 @@
-"""Candidate spans of a whole batch, as arrays.
+"""Where entities may lie in a batch, and its candidate spans, as arrays.
 
-A batch is its docs end to end, so a span is a first token, counted from the
-start of the batch, and a width:
+A batch is its docs end to end, so a span is a first token, counted from the start of
+the batch, and a width:
 
     docs         ["Ada Lovelace", "wrote"]
     segments     [0, 0, 1]
     candidates   [[0, 1], [1, 1], [2, 1], [0, 2]]     (max_width 2)
 """
 
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
+import numpy
+from spacy.attrs import IS_SPACE, SENT_START
+from spacy.tokens import Doc
 from thinc.api import Ops
 
-from ..types import Ints1d, Spans
-from .layout import Layout
+from ..types import Bools1d, Ints1d, Spans
+
+
+class Layout(NamedTuple):
+    """Where entities may lie in a batch of docs."""
+
+    segments: Ints1d  # (T,) the sentence, or the doc, that a token belongs to
+    edges: Bools1d  # (T,) whether an entity may begin or end in the token
+
+    def cut(self, part: slice) -> "Layout":
+        """The layout of a part of the batch."""
+        return Layout(self.segments[part], self.edges[part])
+
+
+def get_layout(docs: list[Doc], *, ops: Ops) -> Layout:
+    """Find the stretches of a batch that no entity may leave.
+
+    docs (List[Doc]): The batch.
+    ops (Ops): Where the arrays are made.
+    RETURNS (Layout): The segment of each token, and whether it can be an edge.
+    """
+    attrs = numpy.concatenate(
+        [doc.to_array([SENT_START, IS_SPACE]) for doc in docs]
+        or [numpy.zeros((0, 2), dtype="uint64")]
+    )
+    begins = attrs[:, 0] == 1
+    lengths = numpy.asarray([len(doc) for doc in docs if len(doc)], dtype="int64")
+    begins[numpy.cumsum(lengths) - lengths] = True
+    segments = numpy.cumsum(begins, dtype="i") - 1
+    xp: Any = ops.xp
+    return Layout(xp.asarray(segments), xp.asarray(attrs[:, 1] == 0))
+
+
+def find_docs(starts: Ints1d, docs: list[Doc], *, ops: Ops) -> Ints1d:
+    """The places in a batch of the docs in which tokens are."""
+    xp: Any = ops.xp
+    ends = xp.cumsum(xp.asarray([len(doc) for doc in docs]))
+    return xp.searchsorted(ends, starts, side="right")
+
+
+def find_begins(segments: Any) -> Any:
+    """(T,) Whether a token is the first of its segment.
+
+    segments (numpy.ndarray): (T,) The segment of each token.
+    """
+    begins = numpy.ones(len(segments), dtype=bool)
+    begins[1:] = segments[1:] != segments[:-1]
+    return begins
+
+
+def iter_windows(
+    length: int, max_width: int, max_starts: int
+) -> Iterator[tuple[slice, int]]:
+    """Cut a batch into parts that can be scored one after the other.
+
+    length (int): The tokens in the batch.
+    max_width (int): The longest span.
+    max_starts (int): How many tokens of a part can be a span's first one.
+    YIELDS (Tuple[slice, int]): The tokens of the part, and how many of them are
+        first tokens. The others are there for spans that reach over the cut.
+    """
+    for start in range(0, length, max_starts):
+        n_starts = min(max_starts, length - start)
+        stop = min(length, start + n_starts + max_width - 1)
+        yield slice(start, stop), n_starts
 
 
 def list_starts(

@@ -4,8 +4,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from thinc.api import Optimizer
-
 from ..encoder.steady import ThreadSafeShim
 
 
@@ -14,7 +12,7 @@ class NetworkShim(ThreadSafeShim):
 
     make_network (Callable): Makes the network from the sizes that aren't settings.
     get_sizes (Callable): Finds these sizes in the weights, by their names.
-    learn_rate_scale (float): Multiple of the optimizer's learning rate.
+    learn_rate_scale (float): Multiple of the learning rate, see `scale_rates`.
     config (Dict[str, Any]): What weights must have been trained with to be loaded.
     """
 
@@ -33,9 +31,6 @@ class NetworkShim(ThreadSafeShim):
         )
         self.make_network = make_network
         self.learn_rate_scale = learn_rate_scale
-
-    def finish_update(self, optimizer: Optimizer) -> None:
-        super().finish_update(partial(optimizer, lr_scale=self.learn_rate_scale))  # type: ignore[arg-type]
 
     def from_bytes(self, bytes_data: bytes) -> "NetworkShim":
         config = self.cfg

@@ -1,7 +1,9 @@
 """Pipelines around a recognizer: finding it, running what comes before it, copying."""
 
+import re
 from collections.abc import Iterable, Iterator
 from copy import copy, deepcopy
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -11,26 +13,148 @@ import srsly
 from spacy.language import Language
 from spacy.tokens import Doc
 from thinc.api import Model
+from thinc.types import Floats2d
 
 from ..encoder.listeners import get_listeners
 from ..encoder.weights import copy_model, iter_weights
 from ..errors import PipelineError
 from ..types import TokenVectors
 from .base import FewShotRecognizer
-from .contract import Contract
 
 # What a pipeline has besides its components.
 PARTS = {"config.cfg", "meta.json", "tokenizer", "vocab"}
 
 
-def find_recognizer(
-    nlp: Language, name: str | None = None
-) -> tuple[str, FewShotRecognizer]:
+@dataclass(frozen=True)
+class RecognizerPipeline:
+    """A pipeline and the few-shot recognizer in it.
+
+    nlp (Language): The pipeline.
+    name (str): The name of the recognizer.
+    recognizer (FewShotRecognizer): The recognizer.
+    """
+
+    nlp: Language
+    name: str
+    recognizer: FewShotRecognizer
+
+    @property
+    def encoders(self) -> dict[str, Any]:
+        """RETURNS (Dict[str, Any]): The components that the recognizer listens to."""
+        components = dict(self.nlp._components)
+        return {n: p for n, p in components.items() if self.name in get_listener_map(p)}
+
+    @property
+    def names_before(self) -> list[str]:
+        """RETURNS (List[str]): The components that run before the recognizer."""
+        names = self.nlp.pipe_names
+        return names[: names.index(self.name)]
+
+    def run_before(self, docs: Iterable[Doc]) -> Iterator[Doc]:
+        """Run the components before the recognizer. The pipeline itself isn't changed,
+        so that others can use it meanwhile.
+
+        docs (Iterable[Doc]): The docs.
+        YIELDS (Doc): The docs, in order.
+        """
+        before = self.names_before
+        if not before:
+            yield from docs
+            return
+        part = copy(self.nlp)
+        part._components = [(n, p) for n, p in self.nlp.pipeline if n in before]
+        part._disabled = set()
+        yield from part.pipe(docs)
+
+    def encode(self, docs: list[Doc]) -> TokenVectors:
+        """Encode docs for the recognizer.
+
+        docs (List[Doc]): The docs. Components before the recognizer annotate them.
+        RETURNS (TokenVectors): Their token vectors.
+        """
+        for _ in self.run_before(docs):
+            pass
+        tokens = self.recognizer.encode(docs)
+        for doc in docs:
+            forget_tensors(doc)
+        return tokens
+
+    def encode_names(self, names: Iterable[str]) -> Floats2d:
+        """Encode the names of types, together.
+
+        names (Iterable[str]): The names.
+        RETURNS (Floats2d): (names, d2) The mean of the token vectors of each.
+        """
+        docs = [self.nlp.make_doc(get_words(name)) for name in names]
+        tokens = self.encode(docs)
+        ends = numpy.cumsum([len(doc) for doc in docs]).tolist()
+        ops = self.recognizer.model.ops
+        parts = zip([0, *ends[:-1]], ends, strict=True)
+        return numpy.stack(
+            [ops.to_numpy(tokens[start:end]).mean(axis=0) for start, end in parts]
+        )  # type: ignore[return-value]
+
+    def copy(self, *, with_encoder: bool = False) -> "RecognizerPipeline":
+        """Make a pipeline with a recognizer of its own.
+
+        with_encoder (bool): Whether the copy has an encoder of its own. Otherwise it
+            shares its weights.
+        RETURNS (RecognizerPipeline): The copy, which shares the components that don't
+            feed the recognizer. Changes of it don't change the pipeline.
+        """
+        recognizer = copy_recognizer(self.recognizer, with_encoder=with_encoder)
+        own: dict[str, Any] = {self.name: recognizer}
+        for name, encoder in self.encoders.items():
+            own[name] = other = copy(encoder)
+            other.listener_map = {
+                **{n: list(listeners) for n, listeners in encoder.listener_map.items()},
+                self.name: get_listeners(recognizer.model),
+            }
+            if with_encoder:
+                other.model = copy_model(encoder.model)
+        nlp = _copy_settings(self.nlp)
+        # spaCy has no public way to make a pipeline over components that exist.
+        nlp._components = [(n, own.get(n, p)) for n, p in self.nlp._components]
+        recognizer.cfg.follow(nlp, self.name)
+        return RecognizerPipeline(nlp, self.name, recognizer)
+
+    def become(self, other: "RecognizerPipeline") -> None:
+        """Change the pipeline to what a copy of it has become, in one step: texts that
+        are being processed are finished by the components that they began with.
+
+        other (RecognizerPipeline): The copy.
+        """
+        nlp, name = self.nlp, self.name
+        changed = {name: other.recognizer, **other.encoders}
+        nlp._pipe_configs[name] = other.nlp._pipe_configs[name]
+        nlp.meta["performance"] = other.nlp.meta["performance"]
+        other.recognizer.cfg.follow(nlp, name)
+        nlp._components = [(n, changed.get(n, p)) for n, p in nlp._components]
+
+    def hash_encoder(self) -> str:
+        """Tell pipelines of one tokenizer apart by the token vectors that their
+        recognizers get.
+
+        RETURNS (str): The hash of everything that the token vectors depend on.
+        """
+        nlp, before = self.nlp, self.names_before
+        settings = {n: nlp.get_pipe_config(n) for n in before}
+        settings[""] = nlp.get_pipe_config(self.name)["model"].get("tok2vec")
+        digest = sha256(srsly.json_dumps(settings, sort_keys=True).encode("utf8"))
+        for part in map(nlp.get_pipe, before):
+            model = getattr(part, "model", None)
+            if isinstance(model, Model):
+                update_hash(digest, model)
+        update_hash(digest, self.recognizer.model.get_ref("tok2vec"))
+        return digest.hexdigest()
+
+
+def find_recognizer(nlp: Language, name: str | None = None) -> RecognizerPipeline:
     """Find the few-shot recognizer of a pipeline.
 
     nlp (Language): The pipeline.
     name (Optional[str]): Its name, if there are several.
-    RETURNS (Tuple[str, FewShotRecognizer]): Its name, and the recognizer.
+    RETURNS (RecognizerPipeline): The pipeline with the recognizer.
     """
     found = {n: p for n, p in nlp.pipeline if isinstance(p, FewShotRecognizer)}
     if not found:
@@ -52,75 +176,13 @@ def find_recognizer(
             f"There is no few-shot recognizer called '{name}' in this pipeline. There "
             f"are: {known}."
         )
-    return name, found[name]
+    return RecognizerPipeline(nlp, name, found[name])
 
 
-def encode_docs(nlp: Language, name: str, docs: list[Doc]) -> TokenVectors:
-    """Encode docs for a recognizer.
-
-    nlp (Language): The pipeline.
-    name (str): The recognizer.
-    docs (List[Doc]): The docs. Components before the recognizer annotate them.
-    RETURNS (TokenVectors): Their token vectors.
-    """
-    _, pipe = find_recognizer(nlp, name)
-    for _ in run_upstream(nlp, name, docs):
-        pass
-    tokens = pipe.encode(docs)
-    for doc in docs:
-        forget_tensors(doc)
-    return tokens
-
-
-def encode_texts(nlp: Language, name: str, texts: list[str]) -> list[TokenVectors]:
-    """Encode texts for a recognizer, together.
-
-    nlp (Language): The pipeline.
-    name (str): The recognizer.
-    texts (List[str]): The texts.
-    RETURNS (List[TokenVectors]): The token vectors of each.
-    """
-    docs = [nlp.make_doc(text) for text in texts]
-    tokens = encode_docs(nlp, name, docs)
-    ends = numpy.cumsum([len(doc) for doc in docs]).tolist()
-    starts = [0, *ends[:-1]]
-    return [tokens[start:end] for start, end in zip(starts, ends, strict=True)]
-
-
-def run_upstream(nlp: Language, name: str, docs: Iterable[Doc]) -> Iterator[Doc]:
-    """Run what comes before a component. The pipeline itself stays as it is, so that
-    it can be used by others meanwhile.
-
-    nlp (Language): The pipeline.
-    name (str): The component.
-    docs (Iterable[Doc]): The docs.
-    YIELDS (Doc): The docs, in order.
-    """
-    before = nlp.pipe_names[: nlp.pipe_names.index(name)]
-    if not before:
-        yield from docs
-        return
-    upstream = copy(nlp)
-    upstream._components = [(n, p) for n, p in nlp.pipeline if n in before]
-    upstream._disabled = set()
-    yield from upstream.pipe(docs)
-
-
-def forget_tensors(doc: Doc) -> None:
-    """Drop what the encoder left in a doc, which is large and no longer used."""
-    if Doc.has_extension("trf_data"):
-        doc._.trf_data = None
-
-
-def find_encoders(nlp: Language, name: str) -> dict[str, Any]:
-    """Find the components that a recognizer listens to.
-
-    nlp (Language): The pipeline.
-    name (str): The recognizer.
-    RETURNS (Dict[str, Any]): The components, by their names.
-    """
-    components = dict(nlp._components)
-    return {n: p for n, p in components.items() if name in get_listener_map(p)}
+def get_words(label: str) -> str:
+    """Read a type's name as words: "creative-work", "workOfArt", "art/film"."""
+    parts = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", label)
+    return " ".join(re.findall(r"[^\W_]+", parts)).lower() or label
 
 
 def get_listener_map(component: Any) -> dict[str, list[Model]]:
@@ -128,73 +190,34 @@ def get_listener_map(component: Any) -> dict[str, list[Model]]:
     return getattr(component, "listener_map", None) or {}
 
 
-def copy_pipeline(nlp: Language, name: str, *, with_encoder: bool = False) -> Language:
-    """Make a pipeline with a recognizer of its own.
-
-    nlp (Language): The pipeline, which isn't changed, whatever happens to the copy
-        later, except if the encoder is trained and shared.
-    name (str): The recognizer.
-    with_encoder (bool): Whether the copy has an encoder of its own. Otherwise it shares
-        its weights.
-    RETURNS (Language): The copy, which shares the components that don't feed the
-        recognizer.
-    """
-    pipe = copy_recognizer(find_recognizer(nlp, name)[1], with_encoder=with_encoder)
-    twin = _copy_frame(nlp)
-    apart: dict[str, Any] = {name: pipe}
-    for encoder_name, encoder in find_encoders(nlp, name).items():
-        apart[encoder_name] = other = copy(encoder)
-        other.listener_map = {
-            **{n: list(own) for n, own in encoder.listener_map.items()},
-            name: get_listeners(pipe.model),
-        }
-        if with_encoder:
-            other.model = copy_model(encoder.model)
-    # spaCy has no public way to make a pipeline over components that exist.
-    twin._components = [(n, apart.get(n, p)) for n, p in nlp._components]
-    pipe.cfg.follow(twin, name)
-    return twin
-
-
 def copy_recognizer(
-    pipe: FewShotRecognizer, *, with_encoder: bool = False
+    recognizer: FewShotRecognizer, *, with_encoder: bool = False
 ) -> FewShotRecognizer:
     """Copy a recognizer, and if wanted the networks its token vectors come from."""
-    twin = copy(pipe)
-    twin.cfg = copy(pipe.cfg)
-    twin.learned = deepcopy(pipe.learned)
-    shared = None if with_encoder else pipe.model.get_ref("tok2vec")
-    twin.model = copy_model(pipe.model, sharing=shared)
-    return twin
+    other = copy(recognizer)
+    other.cfg = copy(recognizer.cfg)
+    other.learned = deepcopy(recognizer.learned)
+    shared = None if with_encoder else recognizer.model.get_ref("tok2vec")
+    other.model = copy_model(recognizer.model, sharing=shared)
+    return other
 
 
-def take_over(nlp: Language, twin: Language, name: str) -> None:
-    """Change a pipeline to what a copy of it has become, in one step: texts that are on
-    their way through it get to their end by the components they have begun with.
-
-    nlp (Language): The pipeline.
-    twin (Language): The copy.
-    name (str): The recognizer that has changed.
-    """
-    _, pipe = find_recognizer(twin, name)
-    changed = {name: pipe, **find_encoders(twin, name)}
-    nlp._pipe_configs[name] = twin._pipe_configs[name]
-    nlp.meta["performance"] = twin.meta["performance"]
-    pipe.cfg.follow(nlp, name)
-    nlp._components = [(n, changed.get(n, part)) for n, part in nlp._components]
+def _copy_settings(nlp: Language) -> Language:
+    """Copy a pipeline with its settings, but with the same components."""
+    other = copy(nlp)
+    other._meta = deepcopy(nlp._meta)
+    other._pipe_meta = dict(nlp._pipe_meta)
+    other._pipe_configs = deepcopy(nlp._pipe_configs)
+    other._config = nlp._config.copy()
+    other._disabled = set(nlp._disabled)
+    other._optimizer = None
+    return other
 
 
-def _copy_frame(nlp: Language) -> Language:
-    """A pipeline of the same components, with settings of its own."""
-    twin = copy(nlp)
-    twin._components = list(nlp._components)
-    twin._meta = deepcopy(nlp._meta)
-    twin._pipe_meta = dict(nlp._pipe_meta)
-    twin._pipe_configs = deepcopy(nlp._pipe_configs)
-    twin._config = nlp._config.copy()
-    twin._disabled = set(nlp._disabled)
-    twin._optimizer = None
-    return twin
+def forget_tensors(doc: Doc) -> None:
+    """Drop what the encoder left in a doc, which is large and no longer used."""
+    if Doc.has_extension("trf_data"):
+        doc._.trf_data = None
 
 
 def is_pipeline(folder: Path) -> bool:
@@ -215,34 +238,13 @@ def hash_pipeline(nlp: Language) -> str:
     """Tell pipelines apart by their settings and by what they have learned."""
     digest = sha256(nlp.config.to_str(interpolate=False).encode("utf8"))
     for _, part in nlp.pipeline:
-        known = (
-            part.learned if isinstance(part, Contract) else getattr(part, "cfg", None)
-        )
+        known = getattr(part, "cfg", None)
+        if isinstance(part, FewShotRecognizer):
+            known = part.learned
         digest.update(srsly.json_dumps(known, sort_keys=True).encode("utf8"))
         model = getattr(part, "model", None)
         if isinstance(model, Model):
             update_hash(digest, model)
-    return digest.hexdigest()
-
-
-def hash_encoder(nlp: Language, name: str) -> str:
-    """Tell pipelines of one tokenizer apart by the token vectors that their recognizers
-    get.
-
-    nlp (Language): The pipeline.
-    name (str): The recognizer.
-    RETURNS (str): The hash of all that makes them.
-    """
-    before = nlp.pipe_names[: nlp.pipe_names.index(name)]
-    settings = {n: nlp.get_pipe_config(n) for n in before}
-    settings[""] = nlp.get_pipe_config(name)["model"].get("tok2vec")
-    digest = sha256(srsly.json_dumps(settings, sort_keys=True).encode("utf8"))
-    for part in map(nlp.get_pipe, before):
-        model = getattr(part, "model", None)
-        if isinstance(model, Model):
-            update_hash(digest, model)
-    _, pipe = find_recognizer(nlp, name)
-    update_hash(digest, pipe.model.get_ref("tok2vec"))
     return digest.hexdigest()
 
 

@@ -6,9 +6,8 @@ import numpy
 from thinc.api import Ops
 
 from ..types import Bools1d, Ints1d, Spans
-from .candidates import get_candidates
+from .candidates import Layout, get_candidates
 from .gold import Gold, number_sentences
-from .layout import Layout
 
 
 class SpanPool(NamedTuple):

@@ -1,26 +1,27 @@
-"""What a recognizer learns from when it is adapted, and what it tells of it."""
+"""The task of an adaptation, and the report of what was learned."""
 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from spacy.tokens import Doc
 from thinc.api import Optimizer
+from thinc.types import Floats2d
 
 from ..types import TokenVectors
 from .gold import Gold
 
 OnStep: TypeAlias = Callable[[int, float], object]
 
-# Sentences that are learned from at once. A large support set is dealt out to parts of
+# Sentences that are learned from at once. A large support set is split into parts of
 # about the same size, so that the time it takes doesn't grow faster than the set.
 MAX_SENTENCES = 64
 MAX_TOKENS = 4096
 
 
 class EncoderTraining(Protocol):
-    """What trains a recognizer together with its encoder."""
+    """Trains a recognizer together with its encoder."""
 
     def update(self, optimizer: Optimizer, drop: float) -> None:
         """Learn from the support set."""
@@ -29,25 +30,39 @@ class EncoderTraining(Protocol):
         """Make the token vectors of the support set anew."""
 
 
-class AdaptTask(NamedTuple):
-    """An encoded support set, and what is to be learned from it."""
+@dataclass(frozen=True, kw_only=True)
+class AdaptTask:
+    """An encoded support set, and what is to be learned from it.
+
+    docs (List[Doc]): The support set.
+    golds (List[Gold]): The annotation of each doc.
+    tokens (TokenVectors): The token vectors of all docs.
+    labels (List[str]): The types to learn.
+    extends (bool): Whether they join those that are known, or replace them.
+    config (Dict[str, Any]): The settings, as in a config.
+    names (Dict[Tuple[str, ...], Floats2d]): The vectors of the names that the
+        recognizer's `list_names` asked for.
+    on_step (Callable[[int, float], object]): Called with each step and its loss.
+    training (Optional[EncoderTraining]): Trains the recognizer together with its
+        encoder, if it does that.
+    """
 
     docs: list[Doc]
-    golds: list[Gold]  # of each doc
-    tokens: TokenVectors  # of all docs
-    labels: list[str]  # the types to learn
-    extends: bool  # whether they join those that are known, or replace them
-    config: dict[str, Any]  # the settings, as they are in a config
-    encode_texts: Callable[[list[str]], list[TokenVectors]]  # for all else
-    on_step: OnStep  # told of each step and its loss
-    training: EncoderTraining | None  # if the recognizer trains its encoder
+    golds: list[Gold]
+    tokens: TokenVectors
+    labels: list[str]
+    extends: bool
+    config: dict[str, Any]
+    names: dict[tuple[str, ...], Floats2d] = field(default_factory=dict)
+    on_step: OnStep = lambda step, loss: None
+    training: EncoderTraining | None = None
 
 
 def split_evenly(lengths: Sequence[int]) -> list[slice]:
-    """Deal sentences out to as few parts as need be, of about the same size.
+    """Split sentences into as few parts as necessary, of about the same size.
 
     lengths (Sequence[int]): The tokens of each sentence.
-    RETURNS (List[slice]): The places of each part.
+    RETURNS (List[slice]): The sentences of each part.
     """
     count = len(lengths)
     n_parts = math.ceil(max(count / MAX_SENTENCES, sum(lengths) / MAX_TOKENS, 1))
@@ -56,18 +71,18 @@ def split_evenly(lengths: Sequence[int]) -> list[slice]:
 
 
 def has_stopped_falling(losses: Sequence[float], patience: int) -> bool:
-    """Whether the smallest loss is as many losses ago. Never with a patience of 0."""
+    """Check whether the smallest loss is `patience` losses ago. Never with 0."""
     waited = len(losses) - 1 - losses.index(min(losses))
     return bool(patience) and waited >= patience
 
 
 @dataclass
 class LearningReport:
-    """What a recognizer tells of how it has learned.
+    """Report of what a recognizer learned.
 
     summary (str): All in a sentence.
-    columns (Tuple[str, ...]): What it tells of each type, as the header of a table.
-    cells (Dict[str, Tuple[str, ...]]): The same for each type.
+    columns (Tuple[str, ...]): The header of a table of the types.
+    cells (Dict[str, Tuple[str, ...]]): The row of each type.
     details (Dict[str, Any]): Whatever else is worth keeping, for JSON.
     """
 

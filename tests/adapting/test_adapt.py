@@ -15,7 +15,7 @@ from spacy_epnet.adapting import adapt
 from spacy_epnet.encoder.listeners import get_listeners
 from spacy_epnet.epnet.component import EPNetRecognizer
 from spacy_epnet.errors import SettingError
-from spacy_epnet.recognizer.pipeline import find_recognizer, run_upstream
+from spacy_epnet.recognizer.pipeline import find_recognizer
 from spacy_epnet.recognizer.settings import make_adapt_config, merge
 
 from ..conftest import get_ents
@@ -277,13 +277,15 @@ def test_a_pipeline_without_a_recognizer(trained):
     trained.add_pipe("epnet_ner", name="second")
     with pytest.raises(ValueError, match=r"epnet_ner, second"):
         find_recognizer(trained)
-    assert find_recognizer(trained, "second") == ("second", trained.get_pipe("second"))
+    found = find_recognizer(trained, "second")
+    assert (found.name, found.recognizer) == ("second", trained.get_pipe("second"))
 
 
 def test_components_before_the_recognizer_run_and_others_do_not(trained):
     trained.add_pipe("sentencizer", first=True)
     trained.add_pipe("entity_ruler", last=True)
-    (doc,) = run_upstream(trained, "epnet_ner", [trained.make_doc("Ada left. Rio .")])
+    docs = [trained.make_doc("Ada left. Rio .")]
+    (doc,) = find_recognizer(trained).run_before(docs)
     assert len(list(doc.sents)) == 2
     assert not doc.has_annotation("ENT_IOB")
     assert trained.pipe_names[-1] == "entity_ruler"

@@ -5,9 +5,9 @@ import spacy
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
-from spacy_epnet.baselines.epnet_tokens import part_entities
+from spacy_epnet.baselines.epnet_tokens import split_entities
+from spacy_epnet.recognizer.candidates import get_layout
 from spacy_epnet.recognizer.gold import read_gold
-from spacy_epnet.recognizer.layout import get_layout
 
 from ..conftest import SMALL_TOK2VEC, get_ents, train
 
@@ -32,7 +32,7 @@ def make_reference():
 def test_entities_are_parted_into_tokens():
     doc = make_reference()
     gold = read_gold(Example(Doc(doc.vocab, words=WORDS), doc))
-    parted = part_entities(gold)
+    parted = split_entities(gold)
     assert [(e.start, e.end, e.label_) for e in parted.ents] == [
         (i, i + 1, "STATE") for i in range(2, 15)
     ]

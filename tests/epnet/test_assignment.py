@@ -6,28 +6,28 @@ from spacy_epnet.adapting import adapt
 from spacy_epnet.epnet.assignment import (
     MAX_NAME_WEIGHT,
     Assignment,
-    deal_rows,
+    draw_rows,
     get_cosines,
     get_distances,
     get_log_shares,
     get_weights,
-    get_words,
     list_free,
 )
+from spacy_epnet.recognizer.pipeline import get_words
 
 from ..util.adapting_tools import SUPPORT
 
 RNG = numpy.random.default_rng(0)
 
 
-def test_rows_of_the_first_kind_are_dealt_first():
+def test_rows_of_the_first_kind_are_assigned_first():
     labels = [f"T{i}" for i in range(6)]
-    rows = deal_rows(labels, [3, 5, 7], [1, 2], size=9, seed=0)
+    rows = draw_rows(labels, [3, 5, 7], [1, 2], size=9, seed=0)
     assert {rows[f"T{i}"] for i in range(3)} == {3, 5, 7}
     assert {rows["T3"], rows["T4"]} == {1, 2}
     assert rows["T5"] == 9
-    assert rows == deal_rows(labels, [3, 5, 7], [1, 2], size=9, seed=0)
-    others = [deal_rows(labels, [3, 5, 7], [1, 2], size=9, seed=s) for s in range(9)]
+    assert rows == draw_rows(labels, [3, 5, 7], [1, 2], size=9, seed=0)
+    others = [draw_rows(labels, [3, 5, 7], [1, 2], size=9, seed=s) for s in range(9)]
     assert any(other != rows for other in others)
 
 
@@ -89,7 +89,7 @@ def test_types_of_an_untrained_table_begin_with_free_prototypes(trained):
     pipe.learned["ever_assigned"] = {}
     report, _ = get_start(trained)
     city = report.learning.assignments["CITY"]
-    assert (city.origins, city.show_origins()) == ({}, "no source type")
+    assert (city.origins, city.describe_origins()) == ({}, "no source type")
     assert city.row > 0
 
 

@@ -11,8 +11,7 @@ from spacy_epnet.epnet import candidate_filter as sieve_module
 from spacy_epnet.epnet.candidate_filter import CandidateFilter
 from spacy_epnet.epnet.model import build_epnet_model
 from spacy_epnet.epnet.search import find_winners
-from spacy_epnet.recognizer.candidates import list_starts, make_spans
-from spacy_epnet.recognizer.layout import get_layout
+from spacy_epnet.recognizer.candidates import get_layout, list_starts, make_spans
 
 OPS = NumpyOps()
 VOCAB = spacy.blank("en").vocab  # knows which tokens are space

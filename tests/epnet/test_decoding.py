@@ -4,8 +4,8 @@ from thinc.api import NumpyOps
 
 from spacy_epnet.epnet.decoding import (
     Winner,
-    drop_overlaps,
     get_winners,
+    keep_best,
     make_prefer_near,
     make_prefer_probable,
 )
@@ -59,21 +59,21 @@ def test_the_best_span_wins_and_the_rest_goes_on():
         make_winner(3, 6, probability=0.8),
         make_winner(5, 7, probability=0.6),
     ]
-    kept = drop_overlaps(chain, by_probability)
+    kept = keep_best(chain, by_probability)
     assert [(w.start, w.end) for w in kept] == [(1, 4), (5, 7)]
 
 
 def test_what_is_better_can_be_chosen():
     near = make_winner(0, 2, distance=0.5, probability=0.6)
     probable = make_winner(1, 3, distance=0.9, probability=0.8)
-    assert drop_overlaps([near, probable], make_prefer_near()) == [near]
-    assert drop_overlaps([near, probable], make_prefer_probable()) == [probable]
+    assert keep_best([near, probable], make_prefer_near()) == [near]
+    assert keep_best([near, probable], make_prefer_probable()) == [probable]
 
 
 def test_of_equals_the_longer_wins_then_the_earlier():
-    kept = drop_overlaps([make_winner(0, 1), make_winner(0, 3)], by_probability)
+    kept = keep_best([make_winner(0, 1), make_winner(0, 3)], by_probability)
     assert [(w.start, w.end) for w in kept] == [(0, 3)]
-    kept = drop_overlaps([make_winner(2, 4), make_winner(1, 3)], by_probability)
+    kept = keep_best([make_winner(2, 4), make_winner(1, 3)], by_probability)
     assert [(w.start, w.end) for w in kept] == [(1, 3)]
 
 
@@ -88,7 +88,7 @@ def test_nothing_kept_overlaps_and_nothing_dropped_would_fit(seed):
             strict=True,
         )
     ]
-    kept = drop_overlaps(winners, by_probability)
+    kept = keep_best(winners, by_probability)
     tokens = [i for w in kept for i in range(w.start, w.end)]
     assert len(tokens) == len(set(tokens))
     for winner in set(winners) - set(kept):

@@ -5,13 +5,13 @@ import torch
 from spacy.tokens import Doc
 from thinc.api import Adam, Model, NumpyOps
 
+from spacy_epnet.encoder.optimizer import scale_rates
 from spacy_epnet.epnet.head import measure_spans, project_spans
 from spacy_epnet.epnet.losses import get_dispersion_loss, get_span_loss
 from spacy_epnet.epnet.model import COSINE_RADIUS, build_epnet_model
 from spacy_epnet.epnet.network import pool_spans, square_distances
 from spacy_epnet.epnet.prototypes import get_dispersion
-from spacy_epnet.recognizer.candidates import get_candidates
-from spacy_epnet.recognizer.layout import get_layout
+from spacy_epnet.recognizer.candidates import get_candidates, get_layout
 
 OPS = NumpyOps()
 WIDTH = 6
@@ -224,7 +224,7 @@ def test_the_learning_rate_is_scaled():
         before = get_network(model).prototypes.detach().clone()
         (distances, prototypes), backprop = model.begin_update(inputs)
         backprop((numpy.ones_like(distances), numpy.ones_like(prototypes)))
-        model.finish_update(Adam(0.001))
+        model.finish_update(scale_rates(Adam(0.001), model))
         changes[scale] = (get_network(model).prototypes - before).detach().numpy()
     assert abs(changes[1.0]).max() == pytest.approx(0.001, rel=0.01)
     numpy.testing.assert_allclose(changes[5.0], 5 * changes[1.0], rtol=0.01)

@@ -110,7 +110,7 @@ def test_recognizers_over_the_same_encoder_share_query_sets(folder, trained):
     # One that is read again has the same weights, and another vocabulary.
     again = spacy.load(folder / "source")
     assert queries.get(again, "epnet_ner", corpus) is first
-    _, pipe = find_recognizer(adapted)
+    pipe = find_recognizer(adapted).recognizer
     scores = first.score(pipe)
     assert (
         scores["ents_f"] == Query(again, "epnet_ner", corpus.docs).score(pipe)["ents_f"]

@@ -6,10 +6,11 @@ from thinc.api import NumpyOps
 
 from spacy_epnet.recognizer.candidates import (
     get_candidates,
+    get_layout,
+    iter_windows,
     list_starts,
     make_spans,
 )
-from spacy_epnet.recognizer.layout import get_layout, iter_windows
 
 OPS = NumpyOps()
 

@@ -5,9 +5,8 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from thinc.api import NumpyOps
 
-from spacy_epnet.recognizer.candidates import get_candidates
+from spacy_epnet.recognizer.candidates import get_candidates, get_layout
 from spacy_epnet.recognizer.gold import find_sent_starts, read_gold
-from spacy_epnet.recognizer.layout import get_layout
 from spacy_epnet.recognizer.span_pool import (
     get_span_pool,
     sample_nones,

@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 import numpy
 from thinc.api import Ops
 
-from ...recognizer.candidates import list_starts, make_spans
-from ...recognizer.layout import Layout, find_begins
+from ...recognizer.candidates import Layout, find_begins, list_starts, make_spans
 from ...types import Ints1d, Spans, TokenVectors
 
 # Tokens of a context. Few sentences are as long.

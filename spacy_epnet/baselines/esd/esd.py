@@ -20,17 +20,14 @@ from spacy.tokens import Doc
 from thinc.types import Floats2d
 
 from ...recognizer.annotation import Prediction, split_by_doc
-from ...recognizer.candidates import get_candidates
+from ...recognizer.candidates import Layout, find_docs, get_candidates, get_layout
 from ...recognizer.gold import Gold
-from ...recognizer.layout import Layout, find_docs, get_layout
 from ...recognizer.settings import AdaptSettings, ComponentSettings
 from ...recognizer.span_pool import SpanPool, get_span_pool, sample_nones
-from ...recognizer.span_recognizer import SpanRecognizer
 from ...recognizer.task import AdaptTask, LearningReport
 from ...types import Ints1d, Points, Spans, TokenVectors
 from ..means import choose_half
-from ..memory import make_empty_memory, set_memory
-from ..memory_recognizer import MemoryRecognizer
+from ..memory import MemoryRecognizer, make_empty_memory, set_memory
 from .contexts import Part, iter_parts, number_contexts
 from .esd_layer import (
     Episode,
@@ -69,7 +66,7 @@ class ESDAdaptSettings(AdaptSettings):
     hard_nones: float = Field(ge=0, le=1)
 
 
-class ESDRecognizer(MemoryRecognizer, SpanRecognizer):
+class ESDRecognizer(MemoryRecognizer):
     """Pipeline component for few-shot named entity recognition with ESD."""
 
     settings_type = ESDSettings
@@ -86,6 +83,11 @@ class ESDRecognizer(MemoryRecognizer, SpanRecognizer):
     def is_ready(self) -> bool:
         """RETURNS (bool): Whether there are weights and a memory."""
         return super().is_ready and has_network(self.model.get_ref("span_attention"))
+
+    @property
+    def max_width(self) -> int:
+        """RETURNS (int): The longest candidate span, in tokens."""
+        return self.model.attrs["max_width"]
 
     # Recognition
 

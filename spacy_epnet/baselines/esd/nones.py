@@ -3,6 +3,7 @@
 from typing import Any
 
 from thinc.api import Ops, get_array_module
+from thinc.backends import get_array_ops
 
 from ...recognizer.distances import get_cross_entropy
 from ...types import Ints1d, Points, Spans
@@ -47,11 +48,9 @@ def get_probabilities(distances: Any) -> Any:
         is None.
     """
     xp: Any = get_array_module(distances)
-    nearest = distances.min(axis=1, keepdims=True)
-    is_lost = ~xp.isfinite(nearest[:, 0])
-    shares = xp.exp(xp.where(is_lost[:, None], 0, nearest) - distances)
-    shares[is_lost, 0] = 1
-    return shares / shares.sum(axis=1, keepdims=True)
+    finite = distances.copy()
+    finite[~xp.isfinite(distances).any(axis=1), 0] = 0
+    return get_array_ops(distances).softmax(-finite, axis=1)
 
 
 def get_loss(distances: Any, columns: Any) -> tuple[float, Points]:

@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy
 
+from ...overlaps import drop_overlaps
+
 # Of arrays, which are NumPy's in this module.
 Array = Any
 
@@ -25,6 +27,14 @@ class Selection(NamedTuple):
     mask: int  # a bit for each of them, to tell selections apart
     chosen: tuple | None  # (span, its score, those before)
     left: Array  # (M,) the scores of all spans, below 0 if chosen
+
+
+class Chosen(NamedTuple):
+    """A span that was chosen."""
+
+    start: int
+    end: int
+    number: int
 
 
 def choose_spans(
@@ -114,15 +124,9 @@ def resolve_overlaps(
             starts[group], ends[group], scores[group], beam_size=beam_size, delta=delta
         )
         chosen += [(int(group[i]), score) for i, score in found]
-    taken: set[int] = set()
-    kept = []
-    ranks = [(-score, starts[i] - ends[i], starts[i], i) for i, score in chosen]
-    for *_, i in sorted(ranks):
-        tokens = range(starts[i], ends[i])
-        if taken.isdisjoint(tokens):
-            taken.update(tokens)
-            kept.append(i)
-    return sorted(kept, key=lambda i: int(starts[i]))
+    ranks = sorted((-score, starts[i] - ends[i], starts[i], i) for i, score in chosen)
+    spans = [Chosen(int(starts[i]), int(ends[i]), i) for *_, i in ranks]
+    return [span.number for span in sorted(drop_overlaps(spans))]
 
 
 def group_spans(starts: Array, ends: Array, contexts: Array) -> list[Array]:

@@ -3,6 +3,7 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -30,9 +31,9 @@ from ...recognizer.task import (
 )
 from ...types import TokenVectors
 from .gaussians import Distance, get_contrastive_loss
+from .io_tags import tag_tokens
 from .nearest import NearestTokenRecognizer
 from .sequences import SequenceRecognizer, SequenceSettings
-from .tags import tag_tokens
 from .transitions import Transfer
 
 OWN_CONFIG = """
@@ -195,7 +196,7 @@ class ContainerRecognizer(SequenceRecognizer, NearestTokenRecognizer):
             if has_stopped_falling(losses, settings.patience):
                 break
         self.learned["transitions"] = transitions
-        learning = super().learn(task._replace(tokens=tokens), settings)
+        learning = super().learn(replace(task, tokens=tokens), settings)
         learning.summary = (
             f"{len(losses) - 1} steps, loss {losses[0]:.4f} to {losses[-1]:.4f}. "
             f"{learning.summary}"

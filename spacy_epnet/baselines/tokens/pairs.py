@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from spacy.tokens import Doc
-from thinc.api import Model, get_array_module
+from thinc.api import Model
 from thinc.types import Floats2d
 
 from ...encoder.optimizer import SCALE
@@ -66,7 +66,7 @@ def forward(
     to_queries, to_keys, to_values = weights
     queries, keys = tokens @ to_queries, others @ to_keys
     scale = to_queries.shape[1] ** -0.5
-    attention = softmax(scale * (queries @ keys.T))
+    attention = model.ops.softmax(scale * (queries @ keys.T), axis=1)
     seen = attention @ others
 
     def backprop(d_output: Any) -> tuple[Any, Any]:
@@ -82,10 +82,3 @@ def forward(
         return d_output + d_queries @ to_queries.T, d_others
 
     return tokens + seen @ to_values, backprop
-
-
-def softmax(scores: Any) -> Any:
-    """Rows of shares."""
-    xp: Any = get_array_module(scores)
-    shares = xp.exp(scores - scores.max(axis=1, keepdims=True))
-    return shares / shares.sum(axis=1, keepdims=True)

@@ -8,10 +8,10 @@ from spacy.tokens import Doc
 from thinc.api import NumpyOps
 
 from ...recognizer.base import FewShotRecognizer
+from ...recognizer.candidates import Layout, find_begins, get_layout
 from ...recognizer.gold import Gold
-from ...recognizer.layout import Layout, find_begins, get_layout
 from ...recognizer.settings import ComponentSettings
-from .tags import tag_tokens
+from .io_tags import tag_tokens
 from .token_recognizer import TokenSettings
 from .transitions import (
     Transfer,
@@ -41,10 +41,7 @@ class SequenceSettings(TokenSettings, DependencySettings):
 
 
 class SequenceRecognizer(FewShotRecognizer):
-    """Chooses the types of all tokens of a sentence together.
-
-    To be put before another recognizer among the bases of a class.
-    """
+    """Mixin that chooses the types of a sentence together; list it first."""
 
     settings_type: ClassVar[type[ComponentSettings]] = SequenceSettings
 

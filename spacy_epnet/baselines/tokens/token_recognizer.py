@@ -8,19 +8,17 @@ from abc import abstractmethod
 from typing import Any, ClassVar
 
 from pydantic import Field
-from spacy.tokens import Doc, Span
+from spacy.tokens import Doc
 from thinc.types import Floats2d
 
 from ...recognizer.annotation import Prediction, split_by_doc
+from ...recognizer.candidates import Layout, get_layout, iter_windows
 from ...recognizer.gold import UNKNOWN, Gold
-from ...recognizer.layout import Layout, get_layout, iter_windows
 from ...recognizer.settings import ComponentSettings
 from ...recognizer.task import AdaptTask, LearningReport
 from ...types import Points, Spans, TokenVectors
-from ..memory import Memory, make_empty_memory, set_memory
-from ..memory_recognizer import MemoryRecognizer
-from .runs import decode_runs
-from .tags import tag_tokens
+from ..memory import Memory, MemoryRecognizer, make_empty_memory, set_memory
+from .io_tags import decode_runs, tag_tokens
 
 # Tokens that are compared with the memory at a time.
 WINDOW = 1024
@@ -67,18 +65,7 @@ class TokenRecognizer(MemoryRecognizer):
         """(T,) The column that each token takes, from how probable each is."""
         return probabilities.argmax(axis=1)
 
-    # What can be recognized
-
-    @property
-    def limits(self) -> str:
-        """RETURNS (str): What is true of entities that can't be predicted."""
-        return "beginning or ending in whitespace"
-
-    def can_predict(self, ent: Span) -> bool:
-        """Whether an entity has proper edges. Two of a type side by side are taken for
-        one, which no single entity shows.
-        """
-        return not (ent[0].is_space or ent[-1].is_space)
+    # Recognition
 
     def recognize(
         self, docs: list[Doc], tokens: TokenVectors
@@ -101,15 +88,14 @@ class TokenRecognizer(MemoryRecognizer):
 
     def _get_probabilities(self, tokens: TokenVectors) -> Floats2d:
         """(T, columns) How probable each type is for each token."""
-        xp: Any = self.model.ops.xp
+        ops: Any = self.model.ops
         memory, n_columns = self.memory, self.n_columns
         parts = []
         for window, _ in iter_windows(len(tokens), 1, WINDOW):
             points = self.represent(tokens[window])
-            distances: Any = self.measure(points, memory, n_columns)
-            likelihoods = xp.exp(distances.min(axis=1, keepdims=True) - distances)
-            parts.append(likelihoods / likelihoods.sum(axis=1, keepdims=True))
-        return xp.concatenate(parts)
+            distances = self.measure(points, memory, n_columns)
+            parts.append(ops.softmax(-distances, axis=1))
+        return ops.xp.concatenate(parts)
 
     def embed(self, docs: list[Doc], tokens: TokenVectors, spans: Spans) -> Points:
         """Take the mean over the tokens of each span. See the base."""
