@@ -136,12 +136,13 @@ def delete_stale(target: Path) -> None:
     """
     for work in _list_work_folders(target):
         with suppress(OSError, NotImplementedError):
-            lock = FileLock(work / LOCK, blocking=False)
-            if _is_own(work / LOCK, stat.S_ISREG):
-                with lock:
+            if not any(work.iterdir()):
+                work.rmdir()  # the process was killed before it made the lock
+                continue
+            found = (work / LOCK).lstat()
+            if stat.S_ISREG(found.st_mode) and found.st_nlink == 1:
+                with FileLock(work / LOCK, blocking=False) as lock:
                     _delete_work_folder(work, lock, target)
-            else:
-                work.rmdir()  # if it is empty, because it wasn't locked yet
 
 
 def _delete_work_folder(work: Path, lock: FileLock, target: Path) -> None:
@@ -172,9 +173,8 @@ def find_moved_aside(target: Path) -> Path | None:
 
 
 def _list_work_folders(target: Path) -> list[Path]:
-    """List the folders that this user's processes made to write an output."""
     found = target.parent.glob(f"{get_prefix(target)}*")
-    return [path for path in found if _is_own(path, stat.S_ISDIR)]
+    return list(filter(is_own_folder, found))
 
 
 def get_prefix(target: Path) -> str:
@@ -182,15 +182,14 @@ def get_prefix(target: Path) -> str:
     return f"{PREFIX}{sha256(os.fsencode(target.name)).hexdigest()[:12]}-"
 
 
-def _is_own(path: Path, is_kind: Callable[[int], bool]) -> bool:
-    """Whether a file or folder is this user's, and no link."""
+def is_own_folder(path: Path) -> bool:
+    """Whether a path is a folder of this user, and no link to one."""
     try:
         found = path.lstat()
     except OSError:
         return False
     user = os.getuid() if sys.platform != "win32" else found.st_uid
-    is_link = stat.S_ISREG(found.st_mode) and found.st_nlink > 1
-    return is_kind(found.st_mode) and found.st_uid == user and not is_link
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == user
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import CorpusError, MissingExtraError
 from ..sources.catalog import list_pipeline_files
+from ..writing import is_own_folder
 from .annotator import Recipe, Result, Results
 from .folder import lock
 from .inputs import Input, Shard
@@ -203,7 +204,7 @@ def remove_left_overs(folder: Path) -> None:
 
     folder (Path): The folder of temporary files.
     """
-    for path in folder.glob(f"{PREFIX}*"):
+    for path in filter(is_own_folder, folder.glob(f"{PREFIX}*")):
         with suppress(OSError, CorpusError):
             # One that has just begun may have no lock yet.
             if time() - path.stat().st_mtime > SETTLED:
