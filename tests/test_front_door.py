@@ -74,8 +74,18 @@ def test_files_that_are_named_are_there(page):
     text = (ROOT / page).read_text(encoding="utf8")
     for link in re.findall(r"\]\(([^)#:]+)[^)]*\)", text):
         assert (ROOT / link).exists(), link
-    for path in re.findall(r"`([\w.]+/[\w./]*\w\.?\w*)`", text):
-        assert (ROOT / path).exists(), path
+    for path in re.findall(r"`((?:\w+/)+|[\w./]+\.(?:md|py|toml|txt))`", text):
+        # The table of changes is about the package.
+        assert (ROOT / path).exists() or (ROOT / "spacy_epnet" / path).exists(), path
+
+
+def test_each_change_has_its_files():
+    _, _, section = CONTRIBUTING.partition("## Where a change goes")
+    rows = re.findall(
+        r"^\| (.+) \| (.+) \|$", section.partition("## ")[0], re.MULTILINE
+    )
+    assert len(rows) == 2 + 12
+    assert all("`" in files for _, files in rows[2:])
 
 
 def test_templates_are_forms():
