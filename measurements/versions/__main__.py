@@ -19,14 +19,14 @@ import typer
 from wasabi import msg
 
 from ..speed.setup import Table
-from .checkout import Checkout
+from .checkout import Checkout, Versions
 from .counts import count_files, count_size
-from .equality import compare_results, is_equal
-from .setup import Setup
+from .equality import compare_results, compare_trainings, is_equal
 from .speed import compare_speed
 
-PARTS: dict[str, Callable[[Setup], Iterable[Table]]] = {
+PARTS: dict[str, Callable[[Versions], Iterable[Table]]] = {
     "equality": compare_results,
+    "training": compare_trainings,
     "speed": compare_speed,
     "size": count_size,
     "files": count_files,
@@ -62,7 +62,7 @@ def main(
     folders = {name: (encoders / ENCODERS[name]).resolve() for name in sources}
     tables: dict[str, list[Table]] = {}
     with TemporaryDirectory() as folder:
-        setup = Setup(
+        setup = Versions(
             Checkout("old", old, Path(folder)),
             Checkout("new", new, Path(folder)),
             corpora,
@@ -81,7 +81,8 @@ def main(
             for part, made in tables.items()
         }
         srsly.write_json(output, found)
-    if not all(is_equal(table) for table in tables.get("equality", [])):
+    compared = [*tables.get("equality", []), *tables.get("training", [])]
+    if not all(map(is_equal, compared)):
         msg.fail("The versions differ", exits=1)
 
 

@@ -5,14 +5,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ..speed.setup import Table
+from .checkout import Versions
 from .material import read_target
-from .setup import Setup
 
 FOLDERS = ("spacy_epnet", "configs", "measurements", "tests")
 SUFFIXES = (".py", ".cfg")
 
 
-def count_size(setup: Setup) -> Iterator[Table]:
+def count_size(setup: Versions) -> Iterator[Table]:
     """Count the lines of code and configs by folder."""
     old, new = count_lines(setup.old.path), count_lines(setup.new.path)
     rows = []
@@ -40,7 +40,7 @@ def count_lines(root: Path) -> Counter[str]:
     return lines
 
 
-def count_files(setup: Setup) -> Iterator[Table]:
+def count_files(setup: Versions) -> Iterator[Table]:
     """Count the files of the package in which functions are called."""
     target = read_target("demo", setup.corpora, 1)
     case = {"support": target.draw(5, 0), "test": target.test}

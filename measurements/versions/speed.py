@@ -7,9 +7,8 @@ from statistics import median
 
 from ..speed.measuring import compare, show, take_turns
 from ..speed.setup import Table
-from .checkout import Checkout, Run
+from .checkout import Checkout, Run, Versions
 from .material import read_target
-from .setup import Setup
 
 MOST = 1.03
 # spaCy is imported before, which takes longer and varies by more.
@@ -22,7 +21,7 @@ print(time.perf_counter() - start)
 """
 
 
-def compare_speed(setup: Setup) -> Iterator[Table]:
+def compare_speed(setup: Versions) -> Iterator[Table]:
     """Time recognition, adapting, loading and import, each version in turn."""
     target = read_target("demo", setup.corpora, 150)
     case = {"support": target.draw(5, 0), "test": target.test}

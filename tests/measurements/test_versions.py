@@ -5,11 +5,10 @@ import json
 import numpy
 import pytest
 
-from measurements.versions.checkout import Checkout
+from measurements.versions.checkout import Checkout, Versions
 from measurements.versions.counts import count_files, count_lines
 from measurements.versions.equality import compare_results, is_equal
 from measurements.versions.probe import hash_arrays
-from measurements.versions.setup import Setup
 
 # A version that finds each text's first word.
 VERSION = """
@@ -73,7 +72,7 @@ def make_version(tmp_path):
 
 
 def make_setup(old, new, tmp_path):
-    return Setup(old, new, tmp_path, ["small"], {}, quick=True)
+    return Versions(old, new, tmp_path, ["small"], {}, quick=True)
 
 
 @pytest.mark.parametrize(
