@@ -42,7 +42,7 @@ from spacy_epnet.corpora.episodes import read_episodes
 from spacy_epnet.corpora.label_mapping import read_groups
 from spacy_epnet.errors import CorpusError
 from spacy_epnet.evaluation.comparison import read_comparison
-from spacy_epnet.evaluation.episodes import EpisodeResults
+from spacy_epnet.evaluation.episode_benchmark import EpisodeResults
 from spacy_epnet.evaluation.results import Results
 
 from .conftest import ROOT

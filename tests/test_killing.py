@@ -54,7 +54,7 @@ WARM = (
     "matplotlib.figure",
     "spacy.lang.en",
     "spacy_epnet.adapting",
-    "spacy_epnet.evaluation.report",
+    "spacy_epnet.evaluation.run_report",
     "spacy_epnet.evaluation.sweep",
     "spacy_epnet.sources.changes",
     "spacy_epnet.training.loop",

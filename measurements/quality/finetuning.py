@@ -24,7 +24,7 @@ from spacy_epnet.evaluation.benchmark import Adapted, Benchmark
 from spacy_epnet.evaluation.query import Queries
 from spacy_epnet.recognizer.pipeline import forget_tensors
 
-from ..contestants import RIVALS, SPANS_KEY
+from ..rivals import RIVALS, SPANS_KEY
 
 Rival: TypeAlias = Literal["ner", "spancat_singlelabel"]
 

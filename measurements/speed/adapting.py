@@ -16,7 +16,7 @@ from spacy_epnet import adapt
 from spacy_epnet.corpora.documents import Sentence
 from spacy_epnet.corpora.sampling import sample_greedily
 
-from ..contestants import make_examples, make_pipeline
+from .contestants import make_examples, make_pipeline
 from .measuring import get_seconds, judge
 from .setup import Setup, Table
 

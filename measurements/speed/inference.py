@@ -13,7 +13,7 @@ from spacy_epnet.corpora.documents import Sentence
 from spacy_epnet.corpora.sampling import sample_greedily
 from spacy_epnet.encoder.shim import Inference
 
-from ..contestants import make_examples
+from .contestants import make_examples
 from .measuring import compare, show, take_turns
 from .recognition import BLOCK
 from .setup import Setup, Table

@@ -13,7 +13,7 @@ import srsly
 import typer
 from spacy.tokens import Doc
 
-from ..contestants import make_long_text, make_pipeline, train_briefly
+from .contestants import make_long_text, make_pipeline, train_briefly
 from .measuring import forget_own_peak, judge, read_own_peak, run_apart
 from .setup import Setup, Table
 

@@ -9,7 +9,7 @@ from typing import Any
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from ..contestants import (
+from .contestants import (
     count_entities,
     make_docs,
     make_long_text,

@@ -11,7 +11,7 @@ from wasabi import msg
 
 from spacy_epnet.corpora.documents import Sentence
 
-from ..contestants import read_sentences
+from .contestants import read_sentences
 
 
 class Table(NamedTuple):

@@ -10,7 +10,7 @@ import spacy
 
 from spacy_epnet import adapt
 
-from ..contestants import make_pipeline, train_briefly
+from .contestants import make_pipeline, train_briefly
 from .measuring import compare, judge, show, take_turns
 from .setup import Setup, Table
 

@@ -10,7 +10,7 @@ from thinc.api import Adam
 
 from spacy_epnet.encoder.optimizer import make_adam
 
-from ..contestants import make_examples, make_pipeline
+from .contestants import make_examples, make_pipeline
 from .measuring import compare, judge, show, take_turns
 from .setup import Setup, Table
 

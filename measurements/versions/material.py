@@ -8,7 +8,7 @@ import srsly
 
 from spacy_epnet.corpora.sampling import sample_greedily
 
-from ..contestants import read_sentences
+from ..speed.contestants import read_sentences
 
 DEMO = Path(__file__).parents[2] / "assets" / "demo"
 TOY = Path(__file__).parents[2] / "assets" / "toy" / "source-train.iob"

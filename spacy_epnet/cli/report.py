@@ -42,7 +42,7 @@ def report_cli(
     """
     from ..evaluation.geometry import import_tsne
     from ..evaluation.plots import check_installed
-    from ..evaluation.report import write_report
+    from ..evaluation.run_report import write_report
     from ..evaluation.runs import read_folder
 
     import_code(code)

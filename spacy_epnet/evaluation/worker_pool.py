@@ -15,7 +15,7 @@ from ..errors import EvaluationError
 from ..processes import belong_to_parent, count_cores, get_context
 from ..sources.catalog import load_pipeline
 from .benchmark import Profile
-from .episodes import EpisodeBenchmark, Scoring
+from .episode_benchmark import EpisodeBenchmark, Scoring
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from spacy.tokens import DocBin
 from spacy_epnet.corpora.episodes import read_episodes
 from spacy_epnet.corpora.sampling import EpisodeSampler
 from spacy_epnet.evaluation.benchmark import Profile
-from spacy_epnet.evaluation.episodes import EpisodeBenchmark, EpisodeResults
+from spacy_epnet.evaluation.episode_benchmark import EpisodeBenchmark, EpisodeResults
 
 from ..conftest import SMALL_TOK2VEC
 from ..util import commands, toy

@@ -5,9 +5,9 @@ import random
 import spacy
 from spacy.tokens import Doc, Span
 
+from measurements.quality.compare_settings import make_table
 from measurements.quality.leaving_out import find_seed, list_rows
 from measurements.quality.leaving_out import make_table as make_leaving_out_table
-from measurements.quality.settings import make_table
 from measurements.quality.tasks import choose_types, keep_types
 
 

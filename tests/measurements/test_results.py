@@ -5,10 +5,10 @@ import re
 import pytest
 import srsly
 
-from measurements.quality import episodes, sweeps
+from measurements.quality import episode_tables, sweeps
 from measurements.quality.benchmarking import get_results_path
+from measurements.quality.compare_settings import make_table, read_scores
 from measurements.quality.comparison_tables import make_page
-from measurements.quality.settings import make_table, read_scores
 from measurements.quality.systems import SYSTEMS
 from measurements.speed.tables import fill
 from spacy_epnet.epnet.component import EPNetRecognizer
@@ -51,7 +51,7 @@ def test_results_in_the_comparison_are_those_of_the_benchmarks():
 
 def test_results_of_episodes_are_those_that_were_measured():
     page = (RESEARCH / "episodes.md").read_text(encoding="utf8")
-    assert episodes.make_table(list((RESULTS / "episodes").iterdir())) in page
+    assert episode_tables.make_table(list((RESULTS / "episodes").iterdir())) in page
 
 
 def test_results_of_sweeps_are_those_that_were_measured():

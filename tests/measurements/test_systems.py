@@ -10,7 +10,9 @@ from spacy.training import Example
 from spacy.util import load_config, load_model_from_config
 from typer.testing import CliRunner
 
-from measurements.quality.compare import (
+from measurements.quality.compare_settings import app as settings_app
+from measurements.quality.compare_settings import make_benchmark
+from measurements.quality.compare_systems import (
     cut_target,
     is_measured,
     list_targets,
@@ -20,8 +22,6 @@ from measurements.quality.compare import (
 from measurements.quality.comparison_tables import PAPER, PAPER_COLUMNS
 from measurements.quality.finetuning import FineTuning
 from measurements.quality.rows import DEFAULT, ROWS
-from measurements.quality.settings import app as settings_app
-from measurements.quality.settings import make_benchmark
 from measurements.quality.systems import CONFIGS, SOURCES, SYSTEMS, train
 from spacy_epnet.cli import epnet_cli
 from spacy_epnet.corpora.corpus import Corpus

@@ -20,7 +20,7 @@ from spacy_epnet.baselines.tokens.token_recognizer import TokenRecognizer
 from spacy_epnet.cli import epnet_cli
 from spacy_epnet.corpora.episodes import Episode
 from spacy_epnet.evaluation.benchmark import Profile
-from spacy_epnet.evaluation.episodes import EpisodeBenchmark
+from spacy_epnet.evaluation.episode_benchmark import EpisodeBenchmark
 from spacy_epnet.evaluation.geometry import make_heat_map, make_span_map
 from spacy_epnet.hashes import add_hashes
 

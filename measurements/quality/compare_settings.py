@@ -1,7 +1,8 @@
 """Compare settings on tasks of types that a source hasn't seen.
 
-    python -m measurements.quality.settings measure MODEL TASKS --output settings/mine
-    python -m measurements.quality.settings table settings/mine/*.json
+    python -m measurements.quality.compare_settings measure MODEL TASKS
+        --output settings/mine
+    python -m measurements.quality.compare_settings table settings/mine/*.json
 
 MODEL was trained without the corpora or types that TASKS, a folder, was made of with
 `measurements.quality.tasks`. The first row is the default, and each other row changes

@@ -1,6 +1,6 @@
 """Compare all systems: train what needs training, measure, and write tables.
 
-    python -m measurements.quality.compare corpus/fewnerd_inter corpus/wnut17
+    python -m measurements.quality.compare_systems corpus/fewnerd_inter corpus/wnut17
         corpus/crossner_politics --encoder assets/encoders/all-MiniLM-L6-v2
         --output training/compare
 

@@ -1,6 +1,6 @@
 """Show results of episodes side by side.
 
-    python -m measurements.quality.episodes measurements/results/episodes/*.json
+    python -m measurements.quality.episode_tables measurements/results/episodes/*.json
 
 The files are what `spacy epnet episodes` writes, with or without its single episodes.
 """
