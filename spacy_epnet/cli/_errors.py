@@ -8,8 +8,8 @@ from pathlib import Path
 import typer
 from safetensors import SafetensorError
 from thinc.api import ConfigValidationError
-from wasabi import msg
 
+from ..console import msg
 from ..errors import EPNetError, SupportError
 
 # spaCy's errors of which a user is to be told, such as "[E913] Corpus path ...".

@@ -8,9 +8,9 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.util import dot_to_dict, load_config
 from tqdm import tqdm
-from wasabi import msg
 
 from .._compat import import_code, parse_config_overrides, setup_gpu
+from ..console import msg
 from ..corpora.conversion import convert
 from ..corpora.corpus import Corpus
 from ..errors import SettingError

@@ -2,8 +2,8 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
-from wasabi import msg
 
+from ..console import msg
 from ._app import epnet_cli
 from ._errors import report_errors
 from .options import CodeFile, GpuId, Source

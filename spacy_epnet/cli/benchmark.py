@@ -4,9 +4,9 @@ from typing import Annotated, Any
 
 import typer
 from tqdm import tqdm
-from wasabi import msg
 
 from .._compat import import_code, setup_gpu
+from ..console import msg
 from ..errors import InvalidSettingError
 from ..sources.catalog import load_pipeline, locate_pipeline
 from ._app import epnet_cli

@@ -4,8 +4,8 @@ from typing import Annotated, Any
 
 import srsly
 import typer
-from wasabi import msg
 
+from ..console import msg
 from ..errors import CorpusError
 from ..writing import find_place
 from ._app import epnet_cli

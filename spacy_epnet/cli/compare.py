@@ -3,8 +3,8 @@ from typing import Annotated
 
 import srsly
 import typer
-from wasabi import msg
 
+from ..console import msg, show
 from ..errors import InvalidSettingError
 from ..writing import write_whole
 from ._app import epnet_cli
@@ -55,7 +55,7 @@ def compare_cli(
                 srsly.write_json(path, comparison.to_dict())
         if plot is not None:
             save(draw_comparison(comparison.list_rows()), plot)
-    print(to_markdown(*comparison.get_table()))
+    show(to_markdown(*comparison.get_table()))
     for path in made:
         msg.good("Wrote the figures", str(path))
 

@@ -3,8 +3,8 @@ from typing import Annotated, Literal
 
 import srsly
 import typer
-from wasabi import msg
 
+from ..console import msg
 from ..corpora.conversion import Statistics, convert
 from ..corpora.docbins import SHARD_SIZE
 from ..corpora.docs import UNALIGNED

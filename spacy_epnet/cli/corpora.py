@@ -1,6 +1,6 @@
 import typer
-from wasabi import msg
 
+from ..console import msg, show
 from ..corpora.mixing import split_type
 from ..recognizer.pipeline import find_recognizer
 from ..sources.catalog import load_pipeline
@@ -32,6 +32,6 @@ def corpora_cli(model: Source, name: ComponentName = None) -> None:
         msg.divider(corpus)
         for key in ("name", "author", "license", "url"):
             if note.get(key):
-                print(f"{key:<10}{note[key]}")
+                show(f"{key:<10}{note[key]}")
         types = sorted(split_type(label)[1] for label in labels)
-        print(f"{'types':<10}{len(types)}: {', '.join(types)}")
+        show(f"{'types':<10}{len(types)}: {', '.join(types)}")

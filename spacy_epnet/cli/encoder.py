@@ -2,8 +2,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from wasabi import msg
 
+from ..console import msg
 from ..encoder.download import (
     ENCODERS,
     MINILM,

@@ -5,8 +5,8 @@ from typing import Annotated, Any, Literal
 
 import typer
 from tqdm import tqdm
-from wasabi import msg
 
+from ..console import msg
 from ..sources.catalog import locate_pipeline
 from ._app import epnet_cli
 from ._errors import report_errors

@@ -2,8 +2,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from wasabi import msg
 
+from ..console import msg
 from ..corpora.docbins import is_sharded
 from ..corpora.partial_annotation import write_marked
 from ..errors import InvalidSettingError

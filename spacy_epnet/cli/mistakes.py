@@ -4,9 +4,9 @@ from typing import Annotated, Any
 import srsly
 import typer
 from tqdm import tqdm
-from wasabi import msg
 
 from .._compat import import_code, setup_gpu
+from ..console import msg
 from ..corpora.corpus import Corpus
 from ..errors import CorpusError
 from ..recognizer.pipeline import find_recognizer

@@ -1,11 +1,13 @@
 """Arguments and options that several commands have."""
 
+import os
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
 import typer
 from thinc.api import require_gpu
-from wasabi import msg
+
+from ..console import msg
 
 
 def check_gpu(gpu_id: int) -> int:
@@ -17,6 +19,19 @@ def check_gpu(gpu_id: int) -> int:
             what = f"{err}. Leave out --gpu-id to use the CPU."
             msg.fail(f"Can't use GPU {gpu_id}", what, exits=1)
     return gpu_id
+
+
+def decode_text(text: str) -> str:
+    """Decode a text as UTF-8 that Python has taken for ASCII, as in LC_ALL=C."""
+    try:
+        return os.fsencode(text).decode("utf8")
+    except UnicodeDecodeError:
+        raise typer.BadParameter("the text isn't UTF-8") from None
+
+
+def decode_texts(texts: list[str] | None) -> list[str] | None:
+    """Decode several texts, see `decode_text`."""
+    return None if texts is None else [decode_text(text) for text in texts]
 
 
 Pipeline: TypeAlias = Annotated[

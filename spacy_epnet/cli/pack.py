@@ -3,8 +3,8 @@ from typing import Annotated
 
 import spacy
 import typer
-from wasabi import msg
 
+from ..console import msg
 from ..sources.catalog import locate_pipeline
 from ..sources.packing import is_packed, pack_source
 from ._app import epnet_cli

@@ -3,9 +3,9 @@ from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
 import typer
-from wasabi import msg
 
 from .._compat import import_code, setup_gpu
+from ..console import msg
 from ..corpora.corpus import Corpus
 from ..errors import SettingError
 from ..sources.catalog import load_pipeline, locate_pipeline

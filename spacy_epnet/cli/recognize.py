@@ -7,10 +7,10 @@ from spacy.language import Language
 from spacy.scorer import get_ner_prf
 from spacy.tokens import Doc
 from spacy.training import Example
-from wasabi import msg, table
 
 from .._compat import import_code, setup_gpu
 from ..adapting.support import make_bare_example
+from ..console import msg, show
 from ..corpora.documents import raise_error
 from ..corpora.files import read_lines
 from ..evaluation.pages import make_page, mark_text
@@ -21,7 +21,7 @@ from ..writing import write_whole
 from ._app import epnet_cli
 from ._errors import report_errors
 from .adapt import read_examples
-from .options import CodeFile, ComponentName, GpuId, Pipeline
+from .options import CodeFile, ComponentName, GpuId, Pipeline, decode_texts
 from .places import check_files
 
 
@@ -29,7 +29,10 @@ from .places import check_files
 def recognize_cli(
     model: Pipeline,
     texts: Annotated[
-        list[str] | None, typer.Argument(help="Texts in which to recognize entities")
+        list[str] | None,
+        typer.Argument(
+            help="Texts in which to recognize entities", callback=decode_texts
+        ),
     ] = None,
     file: Annotated[
         Path | None, typer.Option("--file", "-f", help="File with one text a line")
@@ -47,6 +50,7 @@ def recognize_cli(
             "--explain",
             help="Text whose entities are explained: what else they could be, and "
             "which examples they are near to. Can be given several times",
+            callback=decode_texts,
         ),
     ] = None,
     name: ComponentName = None,
@@ -105,8 +109,11 @@ def list_texts(file: Path) -> list[str]:
 
 def show_rows(doc: Doc, rows: list[tuple[str, ...]]) -> None:
     """Print a text and its entities."""
-    print(doc.text)
-    print(table(rows) if rows else "\nno entities\n")
+    show(doc.text)
+    if rows:
+        msg.table(rows)
+    else:
+        show("\nno entities\n")
 
 
 def show_comparison(nlp: Language, marked: Path) -> list[Doc]:
@@ -162,10 +169,10 @@ def show_explanations(nlp: Language, text: str, name: str | None) -> None:
     """Print why there are entities in a text."""
     from ..evaluation.explanation import explain
 
-    print(text)
+    show(text)
     found = explain(nlp, text, name=name)
     if not found:
-        print("\nno entities\n")
+        show("\nno entities\n")
     for entity in found:
         others = ", ".join(f"{label} {p:.3f}" for label, p in entity.runners_up)
         rows = [
@@ -179,4 +186,4 @@ def show_explanations(nlp: Language, text: str, name: str | None) -> None:
         rows[0] = (entity.text, rows[0][1])
         if not entity.neighbors:
             rows.append(("near", "unknown, the pipeline has kept no examples"))
-        print(table(rows))
+        msg.table(rows)

@@ -2,9 +2,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from wasabi import msg
 
 from .._compat import import_code, setup_gpu
+from ..console import msg
 from ..sources.catalog import load_pipeline
 from ..writing import write_whole
 from ._app import epnet_cli

@@ -2,8 +2,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from wasabi import msg
 
+from ..console import msg
 from ..corpora.corpus import Manifest
 from ..corpora.sampling import write_given_support, write_support_sets
 from ._app import epnet_cli

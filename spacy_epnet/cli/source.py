@@ -2,8 +2,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from wasabi import msg
 
+from ..console import msg, show
 from ..recognizer.pipeline import is_pipeline
 from ..sources.catalog import list_sources, load_source, locate_pipeline, make_source
 from ..writing import write_whole
@@ -39,7 +39,7 @@ def source_cli(
     """
     if name is None:
         for known in list_sources():
-            print(known)
+            show(known)
         return
     with report_errors(f"Can't get the source '{name}'"):
         if output is not None:

@@ -2,9 +2,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from wasabi import msg
 
 from .._compat import import_code, parse_config_overrides, setup_gpu
+from ..console import msg
 from ..sources.catalog import load_pipeline, locate_pipeline
 from ..writing import check_places
 from ._app import epnet_cli

@@ -4,7 +4,6 @@ from typing import Annotated, Any
 
 import typer
 from spacy.util import load_config
-from wasabi import msg
 
 from .._compat import (
     import_code,
@@ -12,6 +11,7 @@ from .._compat import (
     setup_gpu,
     show_validation_error,
 )
+from ..console import msg
 from ._app import epnet_cli
 from ._errors import report_errors
 from .options import WITH_SETTINGS, CodeFile, GpuId

@@ -1,8 +1,10 @@
 """Convert tag sequences to entities and back."""
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from numbers import Integral
 from typing import Literal, NamedTuple, TypeAlias, TypeGuard
+from unicodedata import category
 
 Scheme: TypeAlias = Literal["bio", "iob1", "bioes", "io"]
 
@@ -22,15 +24,21 @@ class Entity(NamedTuple):
 
 OUTSIDE = "O"
 PREFIXES: dict[str, str] = {"bio": "BI", "iob1": "BI", "bioes": "BIESLU"}
+# Categories of Unicode: spaces and marks of format, which letters may have between them.
+INVISIBLE = {"Cf", "Zs"}
+UNPRINTABLE = {"Cc", "Cs", "Zl", "Zp"}  # controls, half of a surrogate pair, line ends
 SINGLE, LAST = "SU", "EL"  # BIOES and BILUO have different letters for the same
 
 
 def is_label(value: object) -> TypeGuard[str]:
-    """Check whether a value can be the name of a type: text that isn't blank."""
-    if not isinstance(value, str):
-        return False
-    # Half of a surrogate pair can't be written anywhere.
-    return bool(value.strip()) and value.encode("utf8", "ignore").decode() == value
+    """Check whether a value can be the name of a type: text that can be seen."""
+    return isinstance(value, str) and _is_visible(value)
+
+
+@lru_cache(maxsize=1 << 16)
+def _is_visible(text: str) -> bool:
+    kinds = {category(char) for char in text}
+    return bool(kinds - INVISIBLE) and not kinds & UNPRINTABLE
 
 
 def is_offset(value: object) -> TypeGuard[int]:
