@@ -24,7 +24,7 @@ class Entity(NamedTuple):
 
 OUTSIDE = "O"
 PREFIXES: dict[str, str] = {"bio": "BI", "iob1": "BI", "bioes": "BIESLU"}
-# Categories of Unicode: spaces and marks of format, which letters may have between them.
+# Categories of Unicode: spaces and marks of format, fine only beside other characters.
 INVISIBLE = {"Cf", "Zs"}
 UNPRINTABLE = {"Cc", "Cs", "Zl", "Zp"}  # controls, half of a surrogate pair, line ends
 SINGLE, LAST = "SU", "EL"  # BIOES and BILUO have different letters for the same
