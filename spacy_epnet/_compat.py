@@ -6,16 +6,18 @@ test checks. If a new version of a package breaks something, look here first.
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from copy import copy, deepcopy
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import torch
+    from spacy.language import Language, PipeCallable
     from spacy_transformers.data_classes import HFObjects
     from spacy_transformers.layers import TransformerModel
     from spacy_transformers.layers.hf_shim import HFShim
-    from thinc.api import Model
+    from thinc.api import Config, Model
     from thinc.shims import Shim
     from torch import nn
     from transformers import PreTrainedModel
@@ -54,6 +56,35 @@ def get_version(weight: "torch.Tensor") -> int:
 
 
 # spaCy 3.8
+
+
+def copy_language(nlp: "Language") -> "Language":
+    """Copy a pipeline and its settings, but not its components."""
+    other = copy(nlp)
+    other._meta = deepcopy(nlp._meta)
+    other._pipe_meta = dict(nlp._pipe_meta)
+    other._pipe_configs = deepcopy(nlp._pipe_configs)
+    other._config = nlp._config.copy()
+    other._disabled = set(nlp._disabled)
+    other._optimizer = None
+    return other
+
+
+def set_components(
+    nlp: "Language", components: "list[tuple[str, PipeCallable]]"
+) -> None:
+    """Replace all components of a pipeline, in one step."""
+    nlp._components = components
+
+
+def enable_components(nlp: "Language") -> None:
+    """Let all components of a pipeline run."""
+    nlp._disabled = set()
+
+
+def set_pipe_config(nlp: "Language", name: str, config: "Config") -> None:
+    """Replace the config of a component."""
+    nlp._pipe_configs[name] = config
 
 
 def import_code(path: "Path | None") -> None:

@@ -59,8 +59,6 @@ def test_files_stay_short():
 
 # Public, although their names look otherwise.
 PUBLIC = {"_", "_asdict", "_replace", "_exit", "_typeshed"}
-# Still to be changed.
-EXCEPTIONS = {"recognizer", "epnet", "baselines", "adapting"}
 
 
 def is_private(name: str) -> bool:
@@ -117,6 +115,6 @@ def test_uses_of_private_attributes_are_found(code, is_found):
 def test_what_is_private_to_other_packages_stands_in_one_file():
     for path in PACKAGE.rglob("*.py"):
         position = path.relative_to(PACKAGE)
-        if position.name != "_compat.py" and position.parts[0] not in EXCEPTIONS:
+        if position.name != "_compat.py":
             found = list(list_private(ast.parse(path.read_text(encoding="utf8"))))
             assert not found, f"{position}: {found}"

@@ -21,6 +21,7 @@ from thinc.api import Model, torch2xp, xp2torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from .._compat import get_network
 from ..encoder.precision import get_fastest_dtype
 from ..types import Ints1d, Spans, TokenVectors
 from .network import SpanPrototypeNetwork
@@ -54,7 +55,7 @@ class CandidateFilter:
         self.ops = head.ops
         self.device = shim.device
         self.dtype = dtype or get_fastest_dtype(self.device)
-        self.network: SpanPrototypeNetwork = shim._model
+        self.network: SpanPrototypeNetwork = get_network(shim)
         self.rows_in_use = [
             xp2torch(rows, device=self.device).long() for rows in rows_in_use
         ]

@@ -1,14 +1,18 @@
 """The PyTorch network as a layer of a Thinc model."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from thinc.api import ArgsKwargs, Model, torch2xp, xp2torch
 from thinc.layers.pytorchwrapper import forward
 
+from .._compat import get_network, set_network
 from ..recognizer.network_shim import NetworkShim
 from ..types import Points, Spans, TokenVectors
 from .types import Distances, HeadInput, HeadOutput, Prototypes, Rows
+
+if TYPE_CHECKING:
+    from .network import SpanPrototypeNetwork
 
 
 def build_head(
@@ -44,12 +48,17 @@ def build_head(
     )
 
 
+def get_head_network(head: Model[HeadInput, HeadOutput]) -> "SpanPrototypeNetwork":
+    """Return the PyTorch network of a head."""
+    return get_network(head.shims[0])
+
+
 def init(model: Model[HeadInput, HeadOutput], X: Any = None, Y: Any = None) -> None:
     tokens, _, _ = X
     shim: Any = model.shims[0]
-    shim._model = shim.make_network(
-        token_width=tokens.shape[1], n_prototypes=model.attrs["n_prototypes"]
-    )
+    size = model.attrs["n_prototypes"]
+    network = shim.make_network(token_width=tokens.shape[1], n_prototypes=size)
+    set_network(shim, network)
 
 
 def get_sizes(weights: dict[str, Any]) -> dict[str, int]:
@@ -66,7 +75,7 @@ def convert_inputs(
 ) -> tuple[ArgsKwargs, Callable[[ArgsKwargs], TokenVectors]]:
     tokens, spans, rows = inputs
     shim: Any = model.shims[0]
-    shim._model.dropout = model.attrs["dropout_rate"]
+    get_head_network(model).dropout = model.attrs["dropout_rate"]
     trains_tokens = model.attrs["trains_tokens"]
     args = (
         xp2torch(tokens, requires_grad=is_train and trains_tokens, device=shim.device),
@@ -108,7 +117,7 @@ def project_spans(head: Model, tokens: TokenVectors, spans: Spans) -> Points:
     import torch
 
     args = convert_inputs(head, (tokens, spans, head.ops.alloc1i(0)), False)[0].args
-    network: Any = head.shims[0]._model
+    network = get_head_network(head)
     network.eval()
     with torch.no_grad():
         return torch2xp(network.project(network.embed(*args[:3])))  # type: ignore[return-value]
@@ -127,12 +136,12 @@ def begin_projecting(
     """
     inputs = (tokens, spans, head.ops.alloc1i(0))
     converted, convert_gradient = convert_inputs(head, inputs, True)
-    shim: Any = head.shims[0]
-    shim._model.train()
-    points = shim._model.project(shim._model.embed(*converted.args[:3]))
+    network = get_head_network(head)
+    network.train()
+    points = network.project(network.embed(*converted.args[:3]))
 
     def backprop(d_points: Points) -> TokenVectors:
-        points.backward(xp2torch(d_points, device=shim.device))
+        points.backward(xp2torch(d_points, device=points.device))
         gradients = tuple(arg.grad for arg in converted.args)
         return convert_gradient(ArgsKwargs(args=gradients, kwargs={}))
 
@@ -155,18 +164,19 @@ def measure_spans(
     import torch
 
     shim: Any = head.shims[0]
+    network = get_head_network(head)
     points = xp2torch(project_spans(head, tokens, spans), device=shim.device)
     distances = []
     with torch.no_grad():
         for rows in rows_in_use:
             chosen = xp2torch(rows, device=shim.device).long()
-            distances.append(torch2xp(shim._model.measure(points, chosen)[0]))
+            distances.append(torch2xp(network.measure(points, chosen)[0]))
     return distances  # type: ignore[return-value]
 
 
 def get_prototypes(head: Model) -> Prototypes:
-    """RETURNS (Prototypes): All prototypes, as they are compared with spans."""
-    network: Any = head.shims[0]._model
+    """Return all prototypes, as they are compared with spans."""
+    network = get_head_network(head)
     return torch2xp(network.get_prototypes().detach())  # type: ignore[return-value]
 
 
@@ -174,6 +184,6 @@ def set_prototype(head: Model, row: int, value: Any) -> None:
     """Put something into a row of the prototype table."""
     import torch
 
-    shim: Any = head.shims[0]
+    prototypes = get_head_network(head).prototypes
     with torch.no_grad():
-        shim._model.prototypes[row] = xp2torch(value, device=shim.device)
+        prototypes[row] = xp2torch(value, device=prototypes.device)

@@ -17,6 +17,7 @@ from spacy.tokens import Doc
 from thinc.api import Model, get_torch_default_device
 from thinc.types import Floats2d
 
+from .._compat import get_network
 from ..encoder.vectors import build_flat_tokens
 from ..encoder.weights import renew_shim
 from ..errors import InvalidSettingError
@@ -131,13 +132,13 @@ def grow_prototypes(model: Model, n_prototypes: int) -> Model:
     """Give the table as many rows as asked for, if it has fewer."""
     size = get_table_size(model)
     if size is not None and size < n_prototypes:
-        shim: Any = model.get_ref("head").shims[0]
-        shim._model.grow(n_prototypes)
+        (shim,) = model.get_ref("head").shims
+        get_network(shim).grow(n_prototypes)
         renew_shim(shim)
     return model
 
 
 def get_table_size(model: Model) -> int | None:
     """How many prototypes there are, or None if the model has no weights yet."""
-    network = model.get_ref("head").shims[0]._model
+    network = get_network(model.get_ref("head").shims[0])
     return None if network is None else len(network.prototypes)

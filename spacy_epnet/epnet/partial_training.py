@@ -10,7 +10,8 @@ from thinc.api import Model, torch2xp, xp2torch
 from ..encoder.optimizer import make_adam
 from ..recognizer.span_pool import cover
 from ..types import Spans, TokenVectors
-from .head import project_spans
+from .head import get_head_network, project_spans
+from .network import SpanPrototypeNetwork
 from .types import HeadOutput, Rows
 
 
@@ -41,8 +42,8 @@ class PartialTraining:
         self._n_averaged = 0
 
     @property
-    def _network(self):
-        return self._shim._model
+    def _network(self) -> SpanPrototypeNetwork:
+        return get_head_network(self.head)
 
     @contextmanager
     def open(self) -> Iterator["PartialTraining"]:
@@ -96,6 +97,7 @@ class PartialTraining:
     def finish_update(self) -> None:
         """Move the weights, but of the prototypes only those that are trained."""
         gradient = self._network.prototypes.grad
+        assert gradient is not None, "set by backprop"
         kept = gradient[self.rows].clone()
         gradient.zero_()
         gradient[self.rows] = kept

@@ -15,6 +15,12 @@ from spacy.tokens import Doc
 from thinc.api import Model
 from thinc.types import Floats2d
 
+from .._compat import (
+    copy_language,
+    enable_components,
+    set_components,
+    set_pipe_config,
+)
 from ..encoder.listeners import get_listeners
 from ..encoder.weights import copy_model, iter_weights
 from ..errors import PipelineError
@@ -41,8 +47,8 @@ class RecognizerPipeline:
     @property
     def encoders(self) -> dict[str, Any]:
         """RETURNS (Dict[str, Any]): The components that the recognizer listens to."""
-        components = dict(self.nlp._components)
-        return {n: p for n, p in components.items() if self.name in get_listener_map(p)}
+        components = self.nlp.components
+        return {n: p for n, p in components if self.name in get_listener_map(p)}
 
     @property
     def names_before(self) -> list[str]:
@@ -62,8 +68,8 @@ class RecognizerPipeline:
             yield from docs
             return
         part = copy(self.nlp)
-        part._components = [(n, p) for n, p in self.nlp.pipeline if n in before]
-        part._disabled = set()
+        set_components(part, [(n, p) for n, p in self.nlp.pipeline if n in before])
+        enable_components(part)
         yield from part.pipe(docs)
 
     def encode(self, docs: list[Doc]) -> TokenVectors:
@@ -112,9 +118,8 @@ class RecognizerPipeline:
             }
             if with_encoder:
                 other.model = copy_model(encoder.model)
-        nlp = _copy_settings(self.nlp)
-        # spaCy has no public way to make a pipeline over components that exist.
-        nlp._components = [(n, own.get(n, p)) for n, p in self.nlp._components]
+        nlp = copy_language(self.nlp)
+        set_components(nlp, [(n, own.get(n, p)) for n, p in self.nlp.components])
         recognizer.cfg.follow(nlp, self.name)
         return RecognizerPipeline(nlp, self.name, recognizer)
 
@@ -126,10 +131,10 @@ class RecognizerPipeline:
         """
         nlp, name = self.nlp, self.name
         changed = {name: other.recognizer, **other.encoders}
-        nlp._pipe_configs[name] = other.nlp._pipe_configs[name]
+        set_pipe_config(nlp, name, other.nlp.get_pipe_config(name))
         nlp.meta["performance"] = other.nlp.meta["performance"]
         other.recognizer.cfg.follow(nlp, name)
-        nlp._components = [(n, changed.get(n, p)) for n, p in nlp._components]
+        set_components(nlp, [(n, changed.get(n, p)) for n, p in nlp.components])
 
     def hash_encoder(self) -> str:
         """Tell pipelines of one tokenizer apart by the token vectors that their
@@ -199,18 +204,6 @@ def copy_recognizer(
     other.learned = deepcopy(recognizer.learned)
     shared = None if with_encoder else recognizer.model.get_ref("tok2vec")
     other.model = copy_model(recognizer.model, sharing=shared)
-    return other
-
-
-def _copy_settings(nlp: Language) -> Language:
-    """Copy a pipeline with its settings, but with the same components."""
-    other = copy(nlp)
-    other._meta = deepcopy(nlp._meta)
-    other._pipe_meta = dict(nlp._pipe_meta)
-    other._pipe_configs = deepcopy(nlp._pipe_configs)
-    other._config = nlp._config.copy()
-    other._disabled = set(nlp._disabled)
-    other._optimizer = None
     return other
 
 

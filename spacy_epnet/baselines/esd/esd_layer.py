@@ -7,6 +7,7 @@ from thinc.api import ArgsKwargs, Model, torch2xp, xp2torch
 from thinc.layers.pytorchwrapper import forward
 from thinc.types import Floats2d
 
+from ..._compat import get_network, set_network
 from ...recognizer.network_shim import NetworkShim
 from ...types import Bools1d, Ints1d, Points, Spans, TokenVectors
 from .contexts import Part
@@ -53,7 +54,7 @@ def build_layer(make_network: Callable, learn_rate_scale: float) -> Model:
 
 def init(model: Model, X: Any = None, Y: Any = None) -> None:
     shim: Any = model.shims[0]
-    shim._model = shim.make_network(token_width=X.shape[1])
+    set_network(shim, shim.make_network(token_width=X.shape[1]))
 
 
 def get_sizes(weights: dict[str, Any]) -> dict[str, int]:
@@ -63,7 +64,7 @@ def get_sizes(weights: dict[str, Any]) -> dict[str, int]:
 
 def has_network(layer: Model) -> bool:
     """Whether there are weights."""
-    return layer.shims[0]._model is not None
+    return get_network(layer.shims[0]) is not None
 
 
 def convert_inputs(
@@ -72,7 +73,7 @@ def convert_inputs(
     tokens, episode = inputs
     *arrays, n_columns = episode
     shim: Any = model.shims[0]
-    shim._model.dropout = model.attrs["dropout_rate"]
+    get_network(shim).dropout = model.attrs["dropout_rate"]
     first = xp2torch(tokens, requires_grad=is_train, device=shim.device)
     others = _to_torch(model, *arrays)
 
@@ -164,8 +165,7 @@ def measure(
 
 
 def _get_network(layer: Model) -> Any:
-    network: Any = layer.shims[0]._model
-    return network.eval()
+    return get_network(layer.shims[0]).eval()
 
 
 def _without_gradients() -> Any:
