@@ -217,6 +217,31 @@ def find_place(path: Path) -> Path:
     return Path(os.path.realpath(path))
 
 
+def check_outputs(
+    files: Iterable[Path | None],
+    inputs: Iterable[Path | str | None],
+    *,
+    folder: Path | None = None,
+    may_replace: MayReplace = refuse,
+) -> None:
+    """Refuse outputs that are read, or would replace something else. To be called
+    before any work begins.
+
+    files (Iterable[Optional[Path]]): The files to write, or None.
+    inputs (Iterable[Union[Path, str, None]]): All that is read, if it exists.
+    folder (Optional[Path]): A folder to write.
+    may_replace (Callable[[Path], bool]): Whether to replace a folder that is there.
+    """
+    made = [path for path in files if path is not None]
+    check_places([folder, *made], inputs)
+    for path in made:
+        check_replaceable(path)
+    if folder is not None:
+        if folder.is_file():
+            raise CorpusError(folder, "there is a file at this place")
+        check_replaceable(folder, may_replace)
+
+
 def check_replaceable(output: Path, may_replace: MayReplace = refuse) -> None:
     """Refuse to replace what isn't ours.
 

@@ -17,7 +17,7 @@ from ..errors import SettingError
 from ..recognizer.pipeline import is_pipeline
 from ..recognizer.settings import merge
 from ..sources.catalog import load_pipeline, locate_pipeline
-from ..writing import write_whole
+from ..writing import check_outputs, write_whole
 from ._app import epnet_cli
 from ._errors import report_errors
 from .options import (
@@ -29,7 +29,6 @@ from .options import (
     SettingsFile,
     Source,
 )
-from .places import check_folder
 
 SECTION = "adapt"
 
@@ -78,7 +77,7 @@ def adapt_cli(
     with report_errors("Nothing was adapted"):
         base, changes = read_settings(config, profile, ctx.args)
         inputs = [locate_pipeline(model), support, config, code]
-        check_folder(output, inputs, [report])
+        check_outputs([report], inputs, folder=output, may_replace=is_pipeline)
         nlp = load_pipeline(model)
         examples = read_examples(support, nlp)
         with tqdm(desc="Adapting", unit="step", disable=None, leave=False) as bar:

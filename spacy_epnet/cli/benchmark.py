@@ -9,6 +9,7 @@ from .._compat import import_code, setup_gpu
 from ..console import msg
 from ..errors import InvalidSettingError
 from ..sources.catalog import load_pipeline, locate_pipeline
+from ..writing import check_outputs
 from ._app import epnet_cli
 from ._errors import report_errors
 from .adapt import read_settings
@@ -24,7 +25,6 @@ from .options import (
     Source,
     Supports,
 )
-from .places import check_files
 
 
 @epnet_cli.command(
@@ -83,7 +83,7 @@ def benchmark_cli(
     with report_errors("The benchmark stopped", output):
         manifests = [find_manifest(path) for path in given or []]
         known = [*(given or []), *manifests, config, code]
-        check_files([output], [locate_pipeline(model), *paths, *known])
+        check_outputs([output], [locate_pipeline(model), *paths, *known])
         profiles: dict[str, Any] = {}
         chosen: str | None
         for chosen in profile or [None]:  # type: ignore[list-item]

@@ -6,10 +6,9 @@ import typer
 
 from ..console import msg, show
 from ..errors import InvalidSettingError
-from ..writing import write_whole
+from ..writing import check_outputs, write_whole
 from ._app import epnet_cli
 from ._errors import report_errors
-from .places import check_files
 
 
 @epnet_cli.command("compare")
@@ -48,7 +47,7 @@ def compare_cli(
         if plot is not None:
             check_plot(plot)
         made = [path for path in (output, plot) if path is not None]
-        check_files(made, [path for _, path in files])
+        check_outputs(made, [path for _, path in files])
         comparison = read_comparison(files)
         if output is not None:
             with write_whole(output) as path:

@@ -11,10 +11,9 @@ from ..corpora.docs import UNALIGNED
 from ..corpora.label_mapping import make_label_mapping
 from ..corpora.readers import FORMATS
 from ..errors import CorpusError, EPNetError, InvalidSettingError
-from ..writing import check_places, write_whole
+from ..writing import check_outputs, check_places, write_whole
 from ._app import epnet_cli
 from ._errors import report_errors
-from .places import check_files
 
 SHOWN_ERRORS = 10
 
@@ -129,7 +128,7 @@ def convert_cli(
     with report_errors("Nothing was converted"):
         if format is not None and format not in FORMATS:
             raise InvalidSettingError("format", format, f"one of {', '.join(FORMATS)}")
-        check_files([report], [*inputs, groups])
+        check_outputs([report], [*inputs, groups])
         check_places([output, hold_out, report], [groups])
         mapping = make_label_mapping(types, drop_types, rename or [], cut_types, groups)
         try:

@@ -8,6 +8,7 @@ from tqdm import tqdm
 
 from ..console import msg
 from ..sources.catalog import locate_pipeline
+from ..writing import check_outputs
 from ._app import epnet_cli
 from ._errors import report_errors
 from .adapt import read_settings
@@ -22,7 +23,6 @@ from .options import (
     SettingsFile,
     Source,
 )
-from .places import check_files
 
 
 @epnet_cli.command("episodes", context_settings=WITH_SETTINGS)
@@ -96,7 +96,7 @@ def episodes_cli(
     from ..evaluation.worker_pool import Task, run_in_processes
 
     with report_errors("The evaluation stopped", output):
-        check_files([output], [locate_pipeline(model), episodes, config, code])
+        check_outputs([output], [locate_pipeline(model), episodes, config, code])
         draw = {
             "ways": ways,
             "shots": shots,

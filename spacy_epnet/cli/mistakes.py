@@ -11,11 +11,10 @@ from ..corpora.corpus import Corpus
 from ..errors import CorpusError
 from ..recognizer.pipeline import find_recognizer
 from ..sources.catalog import load_pipeline, locate_pipeline
-from ..writing import write_whole
+from ..writing import check_outputs, write_whole
 from ._app import epnet_cli
 from ._errors import report_errors
 from .options import CodeFile, ComponentName, GpuId, Source
-from .places import check_files
 
 
 @epnet_cli.command("mistakes")
@@ -45,7 +44,7 @@ def mistakes_cli(
     import_code(code)
     setup_gpu(use_gpu, silent=True)
     with report_errors("Nothing was analyzed"):
-        check_files([output], [locate_pipeline(model), corpus, code])
+        check_outputs([output], [locate_pipeline(model), corpus, code])
         nlp = load_pipeline(model)
         analysis = analyze(nlp, corpus, name)
         if output is not None:

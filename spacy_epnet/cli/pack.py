@@ -7,10 +7,10 @@ import typer
 from ..console import msg
 from ..sources.catalog import locate_pipeline
 from ..sources.packing import is_packed, pack_source
+from ..writing import check_outputs
 from ._app import epnet_cli
 from ._errors import report_errors
 from .options import Pipeline
-from .places import check_folder
 
 
 @epnet_cli.command("pack")
@@ -43,7 +43,7 @@ def pack_cli(
     }
     with report_errors("Nothing was packed"):
         inputs = [locate_pipeline(model), encoder]
-        check_folder(output, inputs, may_replace=is_packed)
+        check_outputs([], inputs, folder=output, may_replace=is_packed)
         nlp = spacy.load(model)
         nlp.meta.update({key: value for key, value in given.items() if value})
         pack_source(nlp, encoder, output)

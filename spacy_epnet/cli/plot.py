@@ -9,11 +9,11 @@ from ..console import msg
 from ..corpora.corpus import Corpus
 from ..errors import SettingError
 from ..sources.catalog import load_pipeline, locate_pipeline
+from ..writing import check_outputs
 from ._app import epnet_cli
 from ._errors import report_errors
 from .compare import read_name
 from .options import CodeFile, ComponentName, GpuId
-from .places import check_files
 
 plot_cli = typer.Typer(
     name="plot", help="Draw where types and entities are", no_args_is_help=True
@@ -149,7 +149,7 @@ def draw(
                     f"each a name of its own: NAME={place}"
                 )
             named[title] = str(place)
-        check_files([output], [*inputs, *map(locate_pipeline, named.values())])
+        check_outputs([output], [*inputs, *map(locate_pipeline, named.values())])
         maps = {title: make(load_pipeline(place)) for title, place in named.items()}
         save(draw_maps(maps), output)
     msg.good("Drew the plot", str(output))

@@ -17,12 +17,11 @@ from ..evaluation.pages import make_page, mark_text
 from ..recognizer.annotation import get_scores
 from ..recognizer.gold import read_gold
 from ..sources.catalog import load_pipeline, locate_pipeline
-from ..writing import write_whole
+from ..writing import check_outputs, write_whole
 from ._app import epnet_cli
 from ._errors import report_errors
 from .adapt import read_examples
 from .options import CodeFile, ComponentName, GpuId, Pipeline, decode_texts
-from .places import check_files
 
 
 @epnet_cli.command("recognize")
@@ -82,7 +81,7 @@ def recognize_cli(
                 "Give texts, a --file, --marked texts, or a text to --explain",
                 exits=1,
             )
-        check_files([html], [locate_pipeline(model), file, marked, code])
+        check_outputs([html], [locate_pipeline(model), file, marked, code])
         nlp = load_pipeline(model)
         docs = list(nlp.pipe(given))
         for doc in docs:

@@ -6,11 +6,10 @@ import typer
 from .._compat import import_code, setup_gpu
 from ..console import msg
 from ..sources.catalog import load_pipeline
-from ..writing import write_whole
+from ..writing import check_outputs, write_whole
 from ._app import epnet_cli
 from ._errors import report_errors
 from .options import CodeFile, GpuId
-from .places import check_files
 
 
 @epnet_cli.command("report")
@@ -52,7 +51,7 @@ def report_cli(
         check_installed()
         import_tsne()
         run = read_folder(run_dir)
-        check_files([page], [*run.files, run.pipeline, test, code])
+        check_outputs([page], [*run.files, run.pipeline, test, code])
         nlp = None if run.pipeline is None else load_pipeline(str(run.pipeline))
         text = write_report(run, nlp, test, on_part=lambda part: msg.text(f"{part}…"))
         with write_whole(page) as path:

@@ -6,10 +6,9 @@ import typer
 from ..console import msg, show
 from ..recognizer.pipeline import is_pipeline
 from ..sources.catalog import list_sources, load_source, locate_pipeline, make_source
-from ..writing import write_whole
+from ..writing import check_outputs, write_whole
 from ._app import epnet_cli
 from ._errors import report_errors
-from .places import check_folder
 
 
 @epnet_cli.command("source")
@@ -43,7 +42,8 @@ def source_cli(
         return
     with report_errors(f"Can't get the source '{name}'"):
         if output is not None:
-            check_folder(output, [locate_pipeline(name), encoder])
+            inputs = [locate_pipeline(name), encoder]
+            check_outputs([], inputs, folder=output, may_replace=is_pipeline)
         made = make_source(name, encoder=encoder)
         if output is not None:
             nlp = load_source(name, encoder=encoder)

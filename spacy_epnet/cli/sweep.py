@@ -6,7 +6,7 @@ import typer
 from .._compat import import_code, parse_config_overrides, setup_gpu
 from ..console import msg
 from ..sources.catalog import load_pipeline, locate_pipeline
-from ..writing import check_places
+from ..writing import check_outputs, check_places
 from ._app import epnet_cli
 from ._errors import report_errors
 from .adapt import read_settings
@@ -21,7 +21,6 @@ from .options import (
     Shots,
     Supports,
 )
-from .places import check_files
 from .train import train
 
 if TYPE_CHECKING:
@@ -134,7 +133,7 @@ def sweep_cli(
         made = [path for path in (output, plot) if path is not None]
         inputs = [locate_pipeline(model), *paths, held_out, config, code]
         check_places(made, inputs)
-        check_files([plot, None if sweep.trains else output], [])
+        check_outputs([plot, None if sweep.trains else output], [])
         sweep.check(choose_on_query=choose_on_query)
         measured = {}
         for each in sweep.list_trainings():

@@ -11,7 +11,7 @@ from spacy.tokens import Doc, DocBin
 from spacy.vocab import Vocab
 
 from ..errors import CorpusError
-from ..writing import check_places, check_replaceable, write_whole
+from ..writing import check_outputs, write_whole
 from .docbins import ATTRS, list_docbins, read_docs
 from .files import get_hash, read_text
 from .tags import Entity
@@ -36,9 +36,7 @@ def check_support_places(outputs: list[Path], inputs: Iterable[Path | None]) -> 
     inputs (Iterable[Optional[Path]]): The files and folders that are read.
     """
     manifests = [get_manifest_path(path) for path in outputs]
-    check_places([*outputs, *manifests], inputs)
-    for path in (*outputs, *manifests):
-        check_replaceable(path)
+    check_outputs([*outputs, *manifests], inputs)
     for path in manifests:
         if path.exists() and not is_manifest(path):
             reason = "the manifest would replace it. Choose another name for the set"

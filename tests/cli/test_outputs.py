@@ -8,6 +8,7 @@ import pytest
 import srsly
 from typer.testing import CliRunner
 
+from spacy_epnet import writing
 from spacy_epnet.cli import epnet_cli
 from spacy_epnet.errors import CorpusError
 from spacy_epnet.training.loop import check_training_places
@@ -109,6 +110,25 @@ def test_pipes_and_folders_stay(folder, args):
     before = read(folder)
     assert "a folder at this place" in call(args.format("folder.png"))
     assert "a device or a pipe" in call(args.format("pipe.png"))
+    assert read(folder) == before
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        "adapt source corpus.spacy out",
+        "pack source encoder out",
+        "source small --output out",
+        "mark-missing source corpus.spacy out",
+        "convert rows.txt out.spacy",
+    ],
+)
+def test_mount_points_are_refused_first(folder, monkeypatch, args):
+    lines = [f"1 1 0:1 / {folder / name} rw\n" for name in ("out", "out.spacy")]
+    (folder / "mounts").write_text("".join(lines))
+    monkeypatch.setattr(writing, "MOUNTS", folder / "mounts")
+    before = read(folder)
+    assert "mounted at this place" in call(args)
     assert read(folder) == before
 
 
