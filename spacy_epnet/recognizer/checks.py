@@ -6,6 +6,7 @@ from spacy.tokens import Doc
 from thinc.api import Model
 
 from ..corpora.mixing import get_corpus
+from ..corpora.tags import is_label
 from ..encoder.listeners import count_unfed, get_listeners, get_upstream, is_connected
 from ..errors import PipelineError, SettingError
 
@@ -16,7 +17,7 @@ def check_label(name: str, label: object) -> None:
     name (str): The component instance name, for the message.
     label (object): The label.
     """
-    if not isinstance(label, str) or not label.strip():
+    if not is_label(label):
         raise make_label_error(name, label)
 
 
@@ -24,7 +25,7 @@ def make_label_error(name: str, value: object) -> SettingError:
     """Make the error that something is no label, or no list of labels."""
     return SettingError(
         f"'{name}' can't take {value!r} as a label, or for a list of labels. A label "
-        "is a string that isn't empty."
+        "is a string that can be seen: not blank, and without control characters."
     )
 
 

@@ -2,7 +2,14 @@ import random
 
 import pytest
 
-from spacy_epnet.corpora.tags import TagError, detect_scheme, read_tags, write_tags
+from spacy_epnet.corpora.tags import (
+    TagError,
+    detect_scheme,
+    is_label,
+    read_tags,
+    write_tags,
+)
+from spacy_epnet.recognizer.checks import check_label
 
 ENTITIES = [(0, 2, "A"), (2, 3, "A"), (3, 4, "B"), (6, 8, "A")]
 TAGS = {
@@ -77,3 +84,30 @@ def test_writing_is_the_inverse_of_reading(seed):
     tags = write_tags(40, entities)
     assert read_tags(tags, "bio") == entities
     assert write_tags(40, read_tags(tags, "bio")) == tags
+
+
+@pytest.mark.parametrize("label", ["PER", "人名", "two words", "क्\u200dष", "<<"])
+def test_labels_can_be_seen(label):
+    assert is_label(label)
+    check_label("ner", label)
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        "",
+        " ",
+        "\u200b",
+        "\ufeff",
+        "\u00ad",
+        "A\x1b[0m",
+        "A\tB",
+        "A\u2028B",
+        "\ud83d",
+        7,
+    ],
+)
+def test_labels_that_can_not_be_seen_are_refused(label):
+    assert not is_label(label)
+    with pytest.raises(ValueError, match="can be seen"):
+        check_label("ner", label)
