@@ -14,9 +14,8 @@ from thinc.api import Model
 
 from ..epnet.adaptation import EPNetReport
 from ..epnet.component import EPNetRecognizer
-from ..epnet.decoding import Winner, keep_best, prefer_probable
+from ..epnet.decoding import MAX_STARTS, Winner, keep_best, prefer_probable
 from ..epnet.head import measure_spans, project_spans
-from ..epnet.search import MAX_STARTS
 from ..epnet.settings import EPNetAdaptSettings, EPNetSettings
 from ..epnet.types import HeadOutput, ModelInput
 from ..recognizer.annotation import Prediction, split_by_doc

@@ -83,7 +83,7 @@ class CandidateFilter:
         weight, bias = self.network.fold(rows)
         return [(part[:1] - part[1:]).to(self.dtype) for part in (weight, bias)]
 
-    def sift(self, tokens: TokenVectors, starts: list[Ints1d]) -> list[Spans]:
+    def select(self, tokens: TokenVectors, starts: list[Ints1d]) -> list[Spans]:
         """Find the spans that can be entities.
 
         tokens (TokenVectors): A part of the batch.
@@ -91,27 +91,29 @@ class CandidateFilter:
         RETURNS (List[Spans]): What passes for each generation.
         """
         vectors = xp2torch(tokens, device=self.device)
-        places = [xp2torch(part, device=self.device).long() for part in starts]
+        starts_by_width = [xp2torch(part, device=self.device).long() for part in starts]
         with torch.inference_mode():
             if self.n_measured < SAMPLE_SIZE:
-                self._measure_rounding(vectors, places)
-            passed = self._sift(vectors.to(self.dtype), places)
+                self._measure_rounding(vectors, starts_by_width)
+            passed = self._select(vectors.to(self.dtype), starts_by_width)
         return [torch2xp(spans) for spans in passed]  # type: ignore[misc]
 
-    def _sift(self, vectors: Tensor, places: list[Tensor]) -> list[Tensor]:
+    def _select(self, vectors: Tensor, starts_by_width: list[Tensor]) -> list[Tensor]:
         limits = [-SAFETY * error for error in self.rounding]
-        starts, widths = flatten(places)
-        leads = self._get_leads(vectors, places)
+        starts, widths = flatten(starts_by_width)
+        leads = self._get_leads(vectors, starts_by_width)
         spans = torch.stack([starts, widths], dim=1).int()
         return [
             spans[lead.amax(dim=1) > limit]
             for lead, limit in zip(leads, limits, strict=True)
         ]
 
-    def _get_leads(self, vectors: Tensor, places: list[Tensor]) -> list[Tensor]:
+    def _get_leads(
+        self, vectors: Tensor, starts_by_width: list[Tensor]
+    ) -> list[Tensor]:
         """By how much each type of a generation is nearer to spans than None."""
-        pooled = self._pool(vectors, places)
-        starts, widths = flatten(places)
+        pooled = self._pool(vectors, starts_by_width)
+        starts, widths = flatten(starts_by_width)
         ends = (starts, starts + widths - 1)
         # Tables whose rows are added up to what the first layer begins with.
         terms = [(self.width_biases, widths - 1)]
@@ -137,24 +139,26 @@ class CandidateFilter:
             spans = self.network.place(spans)
         return [F.linear(spans, *contrast) for contrast in self.contrasts]
 
-    def _pool(self, vectors: Tensor, places: list[Tensor]) -> Tensor:
+    def _pool(self, vectors: Tensor, starts_by_width: list[Tensor]) -> Tensor:
         """Pool the candidates of all widths."""
-        counts = [len(starts) for starts in places]
+        counts = [len(starts) for starts in starts_by_width]
         pooled = vectors.new_empty((sum(counts), vectors.shape[1]))
         maxima = vectors
         for i, (starts, part) in enumerate(
-            zip(places, pooled.split(counts), strict=True)
+            zip(starts_by_width, pooled.split(counts), strict=True)
         ):
             if i:
                 maxima = torch.maximum(maxima[:-1], vectors[i:])
             torch.index_select(maxima, 0, starts, out=part)
         return pooled
 
-    def _measure_rounding(self, vectors: Tensor, places: list[Tensor]) -> None:
+    def _measure_rounding(self, vectors: Tensor, starts_by_width: list[Tensor]) -> None:
         """See how far off the leads of some spans of each width are."""
         self.network.eval()  # no dropout
-        share = -(-SAMPLE_SIZE // len(places))
-        samples = [starts[:: max(1, len(starts) // share)] for starts in places]
+        share = -(-SAMPLE_SIZE // len(starts_by_width))
+        samples = [
+            starts[:: max(1, len(starts) // share)] for starts in starts_by_width
+        ]
         projected = self.network.project(self.network.embed(vectors, *flatten(samples)))
         found = self._get_leads(vectors.to(self.dtype), samples)
         for i, leads in enumerate(found):
@@ -165,12 +169,12 @@ class CandidateFilter:
         self.n_measured += len(projected)
 
 
-def flatten(places: list[Tensor]) -> tuple[Tensor, Tensor]:
+def flatten(starts_by_width: list[Tensor]) -> tuple[Tensor, Tensor]:
     """The first token of each candidate, and how wide it is.
 
-    places (List[Tensor]): The first tokens of the candidates of each width.
+    starts_by_width (List[Tensor]): The first tokens of the candidates of each width.
     """
-    counts = torch.tensor([len(starts) for starts in places])
-    widths = torch.arange(1, len(places) + 1).repeat_interleave(counts)
-    starts = torch.cat(places)
+    counts = torch.tensor([len(starts) for starts in starts_by_width])
+    widths = torch.arange(1, len(starts_by_width) + 1).repeat_interleave(counts)
+    starts = torch.cat(starts_by_width)
     return starts, widths.to(starts.device)

@@ -1,14 +1,23 @@
-"""From distances to entities."""
+"""Decoding: the entities of a batch, from the distances of all its spans."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy
-from thinc.api import Ops
+from thinc.api import Model, Ops
 
 from ..overlaps import drop_overlaps
-from ..types import Spans
-from .types import Distances
+from ..recognizer.candidates import Layout, iter_windows, list_starts, make_spans
+from ..types import Spans, TokenVectors
+from .head import measure_spans
+from .types import Distances, Rows
+
+# Spans are looked at for this many first tokens at a time, so that memory doesn't
+# grow with the length of a doc or the number of docs in a batch.
+MAX_STARTS = 1024
+
+# With fewer tokens it is quicker to measure all spans than to filter them first.
+MIN_TOKENS_TO_FILTER = 256
 
 
 class Winner(NamedTuple):
@@ -88,6 +97,59 @@ def get_winners(
     )
     values = [ops.to_numpy(field).tolist() for field in fields]
     return [Winner(*row) for row in zip(*values, strict=True)]
+
+
+def find_winners(
+    head: Model,
+    tokens: TokenVectors,
+    layout: Layout,
+    rows_in_use: list[Rows],
+    *,
+    max_width: int,
+    threshold: float,
+    min_tokens_to_filter: int = MIN_TOKENS_TO_FILTER,
+) -> list[list[Winner]]:
+    """Find the spans of a batch that are entities.
+
+    head (Model): The head.
+    tokens (TokenVectors): The batch.
+    layout (Layout): Where its spans may lie.
+    rows_in_use (List[Rows]): The prototypes of each generation, None's first.
+    max_width (int): The longest span.
+    threshold (float): Least probability of a winner's type.
+    min_tokens_to_filter (int): From how many tokens on spans are filtered first.
+    RETURNS (List[List[Winner]]): The spans that each generation takes for entities,
+        counted from the start of the batch. They may overlap.
+    """
+    ops = head.ops
+    candidate_filter: Any = None
+    has_types = all(len(rows) > 1 for rows in rows_in_use)
+    if has_types and len(tokens) >= min_tokens_to_filter:
+        from .candidate_filter import CandidateFilter
+
+        candidate_filter = CandidateFilter(head, rows_in_use)
+    winners: list[list[Winner]] = [[] for _ in rows_in_use]
+    for window, n_starts in iter_windows(len(tokens), max_width, MAX_STARTS):
+        part = tokens[window]
+        starts = list_starts(layout.cut(window), max_width, ops=ops, n_starts=n_starts)
+        if candidate_filter is None:
+            spans = make_spans(starts, ops=ops)
+            chosen = [spans] * len(rows_in_use)
+            measured = measure_spans(head, part, spans, rows_in_use)
+        else:
+            chosen = candidate_filter.select(part, starts)
+            measured = [
+                measure_spans(head, part, spans, [rows])[0]
+                for spans, rows in zip(chosen, rows_in_use, strict=True)
+            ]
+        for found, spans, distances in zip(winners, chosen, measured, strict=True):
+            found += [
+                winner.shift(window.start)
+                for winner in get_winners(
+                    spans, distances, threshold=threshold, ops=ops
+                )
+            ]
+    return winners
 
 
 def keep_best(winners: Iterable[Winner], prefer: Preference) -> list[Winner]:

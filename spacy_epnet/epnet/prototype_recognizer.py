@@ -8,12 +8,11 @@ from ..recognizer.annotation import Prediction, split_by_doc
 from ..recognizer.base import Centers, FewShotRecognizer
 from ..recognizer.candidates import find_docs, get_layout
 from ..types import Points, Spans, TokenVectors
-from .decoding import Winner, keep_best, prefer_near
+from .decoding import Winner, find_winners, keep_best, prefer_near
 from .head import get_prototypes, measure_spans, project_spans
 from .model import get_table_size
 from .prototypes import NONE_ROW, Generation, fit_generations, join, list_rows
 from .scopes import get_families, get_scopes
-from .search import find_winners
 from .types import Rows
 
 

@@ -7,10 +7,10 @@ import torch
 from spacy.tokens import Doc
 from thinc.api import Model, NumpyOps
 
-from spacy_epnet.epnet import candidate_filter as sieve_module
+from spacy_epnet.epnet import candidate_filter as filter_module
 from spacy_epnet.epnet.candidate_filter import CandidateFilter
+from spacy_epnet.epnet.decoding import find_winners
 from spacy_epnet.epnet.model import build_epnet_model
-from spacy_epnet.epnet.search import find_winners
 from spacy_epnet.recognizer.candidates import get_layout, list_starts, make_spans
 
 OPS = NumpyOps()
@@ -21,7 +21,9 @@ PRECISIONS = [torch.float32, torch.bfloat16]
 
 @pytest.fixture(params=PRECISIONS, ids=["float32", "bfloat16"])
 def dtype(request, monkeypatch):
-    monkeypatch.setattr(sieve_module, "get_fastest_dtype", lambda device: request.param)
+    monkeypatch.setattr(
+        filter_module, "get_fastest_dtype", lambda device: request.param
+    )
     return request.param
 
 
@@ -43,13 +45,13 @@ def make_head(**settings):
     return head
 
 
-def search(head, batch, generations, *, sifts, **settings):
+def search(head, batch, generations, *, filters, **settings):
     tokens, layout = batch
     choice = {"threshold": 0.0, **settings}
     rows = [OPS.asarray1i(part) for part in generations]
-    limit = 0 if sifts else len(tokens) + 1
+    limit = 0 if filters else len(tokens) + 1
     return find_winners(
-        head, tokens, layout, rows, max_width=10, min_tokens_to_sift=limit, **choice
+        head, tokens, layout, rows, max_width=10, min_tokens_to_filter=limit, **choice
     )
 
 
@@ -90,24 +92,24 @@ def place_none(head, batch, rows):
     ids=["plain", "one layer", "two layers", "cosine", "no edges"],
 )
 @pytest.mark.usefixtures("dtype")
-def test_sifting_changes_no_prediction(batch, settings, model):
+def test_filtering_changes_no_prediction(batch, settings, model):
     head = make_head(**model)
     generations = [[0, 3, 1, 5], [0, 7]]
     place_none(head, batch, generations[0])
-    plain = search(head, batch, generations, sifts=False, **settings)
-    sifted = search(head, batch, generations, sifts=True, **settings)
+    plain = search(head, batch, generations, filters=False, **settings)
+    filtered = search(head, batch, generations, filters=True, **settings)
     assert 50 < len(plain[0]) < 8000
-    assert get_keys(sifted) == get_keys(plain)
-    for one, other in zip(plain, sifted, strict=True):
+    assert get_keys(filtered) == get_keys(plain)
+    for one, other in zip(plain, filtered, strict=True):
         scores = [[w[3:] for w in sorted(part)] for part in (one, other)]
         if scores[0]:
             numpy.testing.assert_allclose(*scores, rtol=1e-4, atol=1e-5)
 
 
-def test_there_may_be_nothing_to_sift():
+def test_there_may_be_nothing_to_select():
     docs = [Doc(VOCAB, words=[" "] * 300)]
     batch = OPS.alloc2f(300, TOKEN_WIDTH), get_layout(docs, ops=OPS)
-    assert search(make_head(), batch, [[0, 1], [0, 2]], sifts=True) == [[], []]
+    assert search(make_head(), batch, [[0, 1], [0, 2]], filters=True) == [[], []]
 
 
 def test_what_cannot_be_an_entity_is_sorted_out(batch, dtype):
@@ -115,9 +117,9 @@ def test_what_cannot_be_an_entity_is_sorted_out(batch, dtype):
     tokens, layout = batch
     rows = [0, 3, 1, 5]
     place_none(head, batch, rows)
-    sieve = CandidateFilter(head, [OPS.asarray1i(rows)])
-    assert sieve.dtype == dtype
-    (passed,) = sieve.sift(tokens, list_starts(layout, 10, ops=OPS))
+    chosen = CandidateFilter(head, [OPS.asarray1i(rows)])
+    assert chosen.dtype == dtype
+    (passed,) = chosen.select(tokens, list_starts(layout, 10, ops=OPS))
     spans, leads = get_leads(head, batch, rows)
     winners = set(map(tuple, spans[leads.max(axis=1) > 0].tolist()))
     assert winners <= set(map(tuple, passed.tolist()))
@@ -129,10 +131,10 @@ def test_rounding_is_measured_and_larger_in_half_precision(batch):
     tokens, layout = batch
     errors = []
     for dtype in PRECISIONS:
-        sieve = CandidateFilter(head, [OPS.asarray1i([0, 3])], dtype=dtype)
-        sieve.sift(tokens, list_starts(layout, 10, ops=OPS))
-        errors += sieve.rounding
-        assert sieve.n_measured >= sieve_module.SAMPLE_SIZE
+        chosen = CandidateFilter(head, [OPS.asarray1i([0, 3])], dtype=dtype)
+        chosen.select(tokens, list_starts(layout, 10, ops=OPS))
+        errors += chosen.rounding
+        assert chosen.n_measured >= filter_module.SAMPLE_SIZE
     assert 0 <= errors[0] < 1e-4 < errors[1] < 1
 
 
@@ -141,48 +143,48 @@ def test_rounding_is_measured_until_enough_was_seen(batch):
     head.shims[0]._model.dropout = 0.5  # left from training
     head.shims[0]._model.train()
     tokens, layout = batch
-    sieve = CandidateFilter(head, [OPS.asarray1i([0, 3])], dtype=torch.float32)
+    chosen = CandidateFilter(head, [OPS.asarray1i([0, 3])], dtype=torch.float32)
     empty = [OPS.alloc1i(0)] * 10
-    (passed,) = sieve.sift(tokens, empty)
+    (passed,) = chosen.select(tokens, empty)
     assert len(passed) == 0
-    assert sieve.n_measured == 0
-    sieve.sift(tokens[:10], [OPS.asarray1i([1])] * 4)
-    assert sieve.n_measured == 4
-    sieve.sift(tokens, list_starts(layout, 10, ops=OPS))
-    assert sieve.n_measured >= sieve_module.SAMPLE_SIZE
-    assert 0 < sieve.rounding[0] < 1e-4
+    assert chosen.n_measured == 0
+    chosen.select(tokens[:10], [OPS.asarray1i([1])] * 4)
+    assert chosen.n_measured == 4
+    chosen.select(tokens, list_starts(layout, 10, ops=OPS))
+    assert chosen.n_measured >= filter_module.SAMPLE_SIZE
+    assert 0 < chosen.rounding[0] < 1e-4
 
 
 def test_older_generations_are_found_the_same_to_the_last_bit(batch):
     head = make_head()
     place_none(head, batch, [0, 3, 1, 6, 8])
-    alone = search(head, batch, [[0, 3, 1]], sifts=True)
-    joined = search(head, batch, [[0, 3, 1], [0, 6, 8]], sifts=True)
+    alone = search(head, batch, [[0, 3, 1]], filters=True)
+    joined = search(head, batch, [[0, 3, 1], [0, 6, 8]], filters=True)
     assert alone[0] == joined[0]
     assert alone[0]
     assert joined[1]
 
 
 def test_recognizers_without_labels_find_nothing(batch):
-    assert search(make_head(), batch, [[0]], sifts=True) == [[]]
+    assert search(make_head(), batch, [[0]], filters=True) == [[]]
 
 
 def test_pipelines_predict_the_same_with_and_without_sifting(
     trained, references, monkeypatch
 ):
-    from spacy_epnet.epnet import search
+    from spacy_epnet.epnet import decoding
 
     texts = [doc.text for doc in references] * 3
-    assert sum(map(len, references)) * 3 > search.MIN_TOKENS_TO_SIFT
+    assert sum(map(len, references)) * 3 > decoding.MIN_TOKENS_TO_FILTER
     used = []
-    sift = CandidateFilter.sift
+    sift = CandidateFilter.select
     monkeypatch.setattr(
         CandidateFilter, "sift", lambda *args: used.append(True) or sift(*args)
     )
     results = []
-    for limit in (search.MIN_TOKENS_TO_SIFT, 10**9):
+    for limit in (decoding.MIN_TOKENS_TO_FILTER, 10**9):
         monkeypatch.setitem(
-            search.find_winners.__kwdefaults__, "min_tokens_to_sift", limit
+            decoding.find_winners.__kwdefaults__, "min_tokens_to_filter", limit
         )
         docs = list(trained.pipe(texts))
         groups = [doc.spans["epnet_ner"] for doc in docs]

@@ -9,7 +9,7 @@ from spacy.tokens import DocBin
 from spacy.vocab import Vocab
 
 from spacy_epnet.encoder.download import MINILM, fetch_encoder
-from spacy_epnet.epnet import search
+from spacy_epnet.epnet import decoding
 
 from ..conftest import ROOT, SOURCE_CONFIG, get_ents
 
@@ -85,7 +85,7 @@ def test_batches_and_single_texts_are_recognized_alike(trained):
 def test_fast_paths_change_no_prediction(trained, corpus, monkeypatch):
     docs = [*DocBin().from_disk(corpus / "source-dev.spacy").get_docs(Vocab())]
     texts = [doc.text for doc in docs]
-    assert sum(map(len, docs)) > search.MAX_STARTS
+    assert sum(map(len, docs)) > decoding.MAX_STARTS
 
     def recognize(**settings):
         config = {f"components.transformer.model.{k}": v for k, v in settings.items()}
@@ -94,7 +94,9 @@ def test_fast_paths_change_no_prediction(trained, corpus, monkeypatch):
     fast = recognize()
     assert sum(map(len, fast)) > 50
     assert recognize(max_pieces=10**9) == fast
-    monkeypatch.setitem(search.find_winners.__kwdefaults__, "min_tokens_to_sift", 10**9)
+    monkeypatch.setitem(
+        decoding.find_winners.__kwdefaults__, "min_tokens_to_filter", 10**9
+    )
     assert recognize() == fast
 
 
