@@ -260,7 +260,7 @@ ROWS = "Ada\tB-PER\nleft\tO\nRio\tB-LOC\n\nAcme\tB-ORG\n"
 
 
 @pytest.fixture
-def source(tmp_path):
+def input_file(tmp_path):
     path = tmp_path / "input.txt"
     path.write_text(ROWS, encoding="utf8")
     return path

@@ -6,7 +6,7 @@ import typer
 from ..console import msg
 from ._app import epnet_cli
 from ._errors import report_errors
-from .options import CodeFile, GpuId, Source
+from .options import CodeFile, GpuId, Source, decode_text
 
 
 @epnet_cli.command("annotate")
@@ -26,10 +26,14 @@ def annotate_cli(
     ] = "jsonl",
     input_format: Annotated[
         Literal["text", "jsonl", "csv", "parquet", "spacy"] | None,
-        typer.Option(help="Format of the input. Told by the names of files by default"),
+        typer.Option(help="Format of the input. By default detected by file names"),
     ] = None,
     text_field: Annotated[
-        str, typer.Option(help="Field or column with the text. The others are kept")
+        str,
+        typer.Option(
+            help="Field or column with the text. The others are kept",
+            callback=decode_text,
+        ),
     ] = "text",
     shard_size: Annotated[
         int,
@@ -44,29 +48,29 @@ def annotate_cli(
     processes: Annotated[
         int | None,
         typer.Option(
-            help="Processes that annotate. By default as many as there is room for",
+            help="Number of processes. By default as many as there is room for",
             min=1,
         ),
     ] = None,
     threads: Annotated[
         int | None,
         typer.Option(
-            help="Threads of each process. By default the cores are shared out", min=1
+            help="Threads of each process. By default the cores are distributed", min=1
         ),
     ] = None,
     address: Annotated[
         str | None,
         typer.Option(
-            help="Ray cluster, auto for the one that this machine is part of. By "
-            "default this machine alone"
+            help="Ray cluster, auto for the one of this machine. By default only this "
+            "machine"
         ),
     ] = None,
     strict: Annotated[
         bool,
         typer.Option(
             "--strict",
-            help="Stop at a record that can't be annotated. Otherwise it goes to "
-            "rejects.jsonl",
+            help="Stop at a record that can't be annotated. By default it is "
+            "written to rejects.jsonl",
         ),
     ] = False,
     code: CodeFile = None,
@@ -74,8 +78,8 @@ def annotate_cli(
 ) -> None:
     """
     Recognize the entities in a corpus of any size. The output is a folder of files, in
-    the order of the input. What was interrupted, in whatever way, goes on when the same
-    command is run again, and ends with every record exactly once.
+    the order of the input. If the command is interrupted, run it again and it resumes;
+    in the end, each record is there exactly once.
 
     Example: spacy epnet annotate training/mine notes.txt annotated
 

@@ -14,6 +14,7 @@ from ..errors import CorpusError, EPNetError, InvalidSettingError
 from ..writing import check_outputs, check_places, write_whole
 from ._app import epnet_cli
 from ._errors import report_errors
+from .options import decode_text, decode_texts
 
 SHOWN_ERRORS = 10
 
@@ -45,7 +46,7 @@ def convert_cli(
         ),
     ] = None,
     comment: Annotated[
-        str | None, typer.Option(help="Prefix of rows to ignore")
+        str | None, typer.Option(help="Prefix of rows to ignore", callback=decode_text)
     ] = None,
     repair_tags: Annotated[
         bool,
@@ -63,22 +64,30 @@ def convert_cli(
     types: Annotated[
         str | None,
         typer.Option(
-            help="Types to keep, separated by commas, or @GROUP. The others become None"
+            help="Types to keep, with commas between, or @GROUP. Others become None",
+            callback=decode_text,
         ),
     ] = None,
     drop_types: Annotated[
         str | None,
-        typer.Option(help="Types that become None, separated by commas, or @GROUP"),
+        typer.Option(
+            help="Types that become None, with commas between, or @GROUP",
+            callback=decode_text,
+        ),
     ] = None,
     rename: Annotated[
         list[str] | None,
-        typer.Option(help="OLD=NEW, a new name for a type. Can be given several times"),
+        typer.Option(
+            help="OLD=NEW, a new name for a type. Can be given several times",
+            callback=decode_texts,
+        ),
     ] = None,
     cut_types: Annotated[
         str | None,
         typer.Option(
             help="Cut the names of types at this text, which makes narrow types broad: "
-            "at -, person-actor becomes person"
+            "at -, person-actor becomes person",
+            callback=decode_text,
         ),
     ] = None,
     groups: Annotated[

@@ -21,17 +21,21 @@ def check_gpu(gpu_id: int) -> int:
     return gpu_id
 
 
-def decode_text(text: str) -> str:
+def decode_text(text: str | None) -> str | None:
     """Decode a text as UTF-8 that Python has taken for ASCII, as in LC_ALL=C."""
-    try:
-        return os.fsencode(text).decode("utf8")
-    except UnicodeDecodeError:
-        raise typer.BadParameter("the text isn't UTF-8") from None
+    return None if text is None else _decode(text)
 
 
 def decode_texts(texts: list[str] | None) -> list[str] | None:
     """Decode several texts, see `decode_text`."""
-    return None if texts is None else [decode_text(text) for text in texts]
+    return None if texts is None else [_decode(text) for text in texts]
+
+
+def _decode(text: str) -> str:
+    try:
+        return os.fsencode(text).decode("utf8")
+    except UnicodeDecodeError:
+        raise typer.BadParameter("the text isn't UTF-8") from None
 
 
 Pipeline: TypeAlias = Annotated[

@@ -306,7 +306,7 @@ def test_another_annotation_is_refused(tmp_path, ruler, here):
     assert len(read_output(out)) == 6
 
 
-def test_places_that_are_something_else_are_refused(tmp_path, ruler, here):
+def test_outputs_that_are_something_else_are_refused(tmp_path, ruler, here):
     data = tmp_path / "data"
     data.mkdir()
     path = write_lines(data / "in.txt", ["Ada"])

@@ -51,7 +51,7 @@ def test_a_number_that_is_too_long(tmp_path, ruler, here):
     assert "not JSON" in get_rejects(tmp_path / "out")[f"{path}:2"]
 
 
-def test_a_quote_that_does_not_end_is_told(tmp_path, ruler, here):
+def test_a_quote_that_does_not_end_is_reported(tmp_path, ruler, here):
     rows = ["n,text", "1,Ada", '2,"Ulm', *(f"{i},Ada" for i in range(3, 9))]
     path = write_lines(tmp_path / "in.csv", rows)
     summary = annotate(ruler, [path], tmp_path / "out")
@@ -59,7 +59,7 @@ def test_a_quote_that_does_not_end_is_told(tmp_path, ruler, here):
     assert "lines 3-9" in get_rejects(tmp_path / "out")[f"{path}:2"]
 
 
-def test_rows_that_are_rejected_are_shown(tmp_path, ruler, here):
+def test_rejected_rows_are_written(tmp_path, ruler, here):
     path = write_lines(tmp_path / "in.csv", ["text", "Ada,more"])
     annotate(ruler, [path], tmp_path / "out")
     (row,) = srsly.read_jsonl(tmp_path / "out" / "rejects.jsonl")

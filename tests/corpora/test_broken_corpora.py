@@ -120,6 +120,8 @@ BAD = {
         "not a span",
     ),
     "tag": ("a.xml", write_i2b2(tag="<NAME end='3'/>"), 3, "start"),
+    "key twice": ("a.jsonl", '{"text": "x", "text": "y"}', 1, "more than once"),
+    "nul": ("a.conll", "a O\nb\0 O\n", 2, "UTF-16"),
     "json": ("a.jsonl", '{"text": "x"}\n{"text": ', 2, "malformed JSON"),
     "json array": ("a.json", '[{"text": "x"},', None, "malformed JSON"),
     "json text": ("a.jsonl", '{"spans": []}', 1, "missing"),
@@ -146,7 +148,7 @@ BAD = {
 
 
 @pytest.mark.parametrize(("name", "content", "line", "reason"), BAD.values(), ids=BAD)
-def test_bad_input_is_told_with_its_place(tmp_path, name, content, line, reason):
+def test_bad_input_is_reported_with_its_line(tmp_path, name, content, line, reason):
     path = tmp_path / "in" / name
     path.parent.mkdir()
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
@@ -161,11 +163,11 @@ def test_bad_input_is_told_with_its_place(tmp_path, name, content, line, reason)
 
 
 @pytest.mark.parametrize(("name", "content", "line", "reason"), BAD.values(), ids=BAD)
-def test_bad_input_can_be_skipped(source, tmp_path, name, content, line, reason):
+def test_bad_input_can_be_skipped(input_file, tmp_path, name, content, line, reason):
     path = tmp_path / name
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     errors = []
-    report = convert([source, path], tmp_path / "x.spacy", on_error=errors.append)
+    report = convert([input_file, path], tmp_path / "x.spacy", on_error=errors.append)
     assert report.skipped == len(errors) > 0
     assert errors[0].line == line
     assert report.docs >= 2

@@ -50,10 +50,10 @@ def get_labels(path):
         ({"cut_types": "O", "rename": {"PER": "X"}}, [["X", "L"], ["ORG"]]),
     ],
 )
-def test_types_are_kept_dropped_and_renamed(source, tmp_path, settings, expected):
+def test_types_are_kept_dropped_and_renamed(input_file, tmp_path, settings, expected):
     output = tmp_path / "out.spacy"
     mapping = LabelMapping(**settings)
-    report = convert([source], output, mapping=mapping)
+    report = convert([input_file], output, mapping=mapping)
     assert get_labels(output) == expected
     assert sum(report.dropped.values()) == 3 - sum(map(len, expected))
     assert all(doc.has_annotation("ENT_IOB") for doc in read(output))
@@ -72,22 +72,22 @@ def test_groups_stand_for_their_types():
         resolve_types(["@D"], groups)
 
 
-def test_several_files_and_folders_give_one_output(source, tmp_path):
+def test_several_files_and_folders_give_one_output(input_file, tmp_path):
     folder = tmp_path / "folder"
     folder.mkdir()
     for name in ("b.txt", "a.txt.gz", ".hidden"):
         data = ROWS.replace("Ada", name).encode()
         (folder / name).write_bytes(gzip.compress(data) if "gz" in name else data)
     output = tmp_path / "out.spacy"
-    report = convert([source, folder], output)
+    report = convert([input_file, folder], output)
     assert (report.files, report.docs) == (3, 6)
     assert [doc[0].text for doc in read(output)][::2] == ["Ada", "a.txt.gz", "b.txt"]
 
 
-def test_large_corpora_become_folders_that_spacy_reads(source, tmp_path):
-    source.write_text("\n".join(ROWS.replace("Ada", f"w{i}") for i in range(25)))
+def test_large_corpora_become_folders_that_spacy_reads(input_file, tmp_path):
+    input_file.write_text("\n".join(ROWS.replace("Ada", f"w{i}") for i in range(25)))
     output = tmp_path / "out.spacy"
-    convert([source], output, shard_size=20)
+    convert([input_file], output, shard_size=20)
     assert sorted(path.name for path in output.iterdir()) == [
         "00000.spacy",
         "00001.spacy",
@@ -97,18 +97,20 @@ def test_large_corpora_become_folders_that_spacy_reads(source, tmp_path):
     assert [eg.x[0].text for eg in Corpus(output)(nlp)][::2] == [
         f"w{i}" for i in range(25)
     ]
-    convert([source], output, shard_size=100)
+    convert([input_file], output, shard_size=100)
     assert output.is_file()
-    convert([source], output, shard_size=20)
+    convert([input_file], output, shard_size=20)
     assert output.is_dir()
 
 
-def test_what_is_known_of_docs_is_kept_after_docs_of_which_nothing_is(source, tmp_path):
+def test_what_is_known_of_docs_is_kept_after_docs_of_which_nothing_is(
+    input_file, tmp_path
+):
     record = tmp_path / "z.jsonl"
     part = {"word": [["Ada"]], "label": [["PER"]]}
     srsly.write_jsonl(record, [{"support": part, "query": part}])
     output = tmp_path / "out.spacy"
-    convert([source, record], output)
+    convert([input_file, record], output)
     docs = [
         doc
         for shard in sorted(output.iterdir())
@@ -118,15 +120,15 @@ def test_what_is_known_of_docs_is_kept_after_docs_of_which_nothing_is(source, tm
     assert parts == [None, None, "support", "query"]
 
 
-def test_a_share_of_the_docs_can_be_held_out(source, tmp_path):
-    source.write_text("\n".join(f"w{i}\tO\n" for i in range(25)))
+def test_a_share_of_the_docs_can_be_held_out(input_file, tmp_path):
+    input_file.write_text("\n".join(f"w{i}\tO\n" for i in range(25)))
     output, held = tmp_path / "train.spacy", tmp_path / "dev.spacy"
-    run("convert", source, output, "--hold-out", held, "--hold-out-share", 0.2)
+    run("convert", input_file, output, "--hold-out", held, "--hold-out-share", 0.2)
     words = [[doc[0].text for doc in read(path)] for path in (output, held)]
     assert words[1] == ["w4", "w9", "w14", "w19", "w24"]
-    run("convert", source, output, "--hold-out", held, "--hold-out-share", 0.4)
+    run("convert", input_file, output, "--hold-out", held, "--hold-out-share", 0.4)
     assert (len(read(output)), len(read(held))) == (15, 10)
-    run("convert", source, output, "--hold-out", held, "--hold-out-share", 0.2)
+    run("convert", input_file, output, "--hold-out", held, "--hold-out-share", 0.2)
     assert sorted(words[0] + words[1]) == sorted(f"w{i}" for i in range(25))
 
 
@@ -147,39 +149,39 @@ def test_a_broken_sentence_is_one_error(tmp_path):
     assert (report.skipped, report.docs) == (1, 1)
 
 
-def test_nothing_but_a_corpus_is_replaced(source, tmp_path):
+def test_nothing_but_a_corpus_is_replaced(input_file, tmp_path):
     folder = tmp_path / "precious.spacy"
     folder.mkdir()
     (folder / "thesis.txt").write_text("years of work")
     for output, reason in {
         folder: "other files than are written",
         tmp_path / "precious": r"ends in \.spacy",
-        source.with_suffix(".txt"): r"ends in \.spacy",
+        input_file.with_suffix(".txt"): r"ends in \.spacy",
     }.items():
         with pytest.raises(CorpusError, match=reason):
-            convert([source], output)
+            convert([input_file], output)
     assert (folder / "thesis.txt").read_text() == "years of work"
-    assert source.read_text() == ROWS
+    assert input_file.read_text() == ROWS
 
 
-def test_inputs_and_outputs_are_different(source, tmp_path):
+def test_inputs_and_outputs_are_different(input_file, tmp_path):
     corpus = tmp_path / "x.spacy"
-    convert([source], corpus)
+    convert([input_file], corpus)
     with pytest.raises(CorpusError, match="used already"):
         convert([corpus], corpus)
     with pytest.raises(CorpusError, match="used already"):
-        convert([source], tmp_path / "y.spacy", hold_out=tmp_path / "y.spacy")
+        convert([input_file], tmp_path / "y.spacy", hold_out=tmp_path / "y.spacy")
     report = convert([tmp_path], tmp_path / "x.spacy")
     assert report.files == 1
 
 
-def test_parts_without_docs_are_told(source, tmp_path):
+def test_outputs_without_docs_are_reported(input_file, tmp_path):
     with pytest.raises(CorpusError, match="no sentences"):
-        convert([source], tmp_path / "x.spacy", hold_out=tmp_path / "y.spacy")
+        convert([input_file], tmp_path / "x.spacy", hold_out=tmp_path / "y.spacy")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["input.txt"]
 
 
-def test_missing_and_unreadable_files(source, tmp_path, monkeypatch):
+def test_missing_and_unreadable_files(input_file, tmp_path, monkeypatch):
     with pytest.raises(CorpusError, match="no such file"):
         convert([tmp_path / "nowhere"], tmp_path / "x.spacy")
     (tmp_path / "empty").mkdir()
@@ -191,12 +193,14 @@ def test_missing_and_unreadable_files(source, tmp_path, monkeypatch):
 
     monkeypatch.setattr(corpus_files, "_CountedFile", refuse)
     with pytest.raises(CorpusError, match=r"input\.txt: can't be read: Permission"):
-        convert([source], tmp_path / "x.spacy")
+        convert([input_file], tmp_path / "x.spacy")
 
 
-def test_no_free_disk_keeps_the_output_that_was_there(source, tmp_path, monkeypatch):
+def test_no_free_disk_keeps_the_output_that_was_there(
+    input_file, tmp_path, monkeypatch
+):
     output = tmp_path / "out" / "x.spacy"
-    convert([source], output)
+    convert([input_file], output)
     before = output.read_bytes()
 
     def fill_up(self, path):
@@ -204,16 +208,18 @@ def test_no_free_disk_keeps_the_output_that_was_there(source, tmp_path, monkeypa
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(DocBin, "to_disk", fill_up)
-    assert "No space left" in run("convert", source, output, code=1)
+    assert "No space left" in run("convert", input_file, output, code=1)
     assert output.read_bytes() == before
     assert [path.name for path in output.parent.iterdir()] == ["x.spacy"]
 
 
-def test_command_prints_and_saves_a_summary(source, tmp_path):
+def test_command_prints_and_saves_a_summary(input_file, tmp_path):
     output, report = tmp_path / "x.spacy", tmp_path / "report.json"
     long = "".join(f"w{i}\t{'BI'[i > 0]}-PER\n" for i in range(11))
-    source.write_text(f"{ROWS}\n{ROWS}\n{long}")
-    text = run("convert", source, output, "--report", report, "--rename", "PER=PERSON")
+    input_file.write_text(f"{ROWS}\n{ROWS}\n{long}")
+    text = run(
+        "convert", input_file, output, "--report", report, "--rename", "PER=PERSON"
+    )
     facts = srsly.read_json(report)
     assert facts["entities_per_type"]["PERSON"] == 3
     assert facts["too_long"] == 1
@@ -221,20 +227,24 @@ def test_command_prints_and_saves_a_summary(source, tmp_path):
         assert expected in text
 
 
-def test_bad_places_for_the_report_are_found_before_anything_is_done(source, tmp_path):
+def test_bad_paths_for_the_report_are_found_before_anything_is_done(
+    input_file, tmp_path
+):
     output, report = tmp_path / "x.spacy", tmp_path / "folder"
     report.mkdir()
-    for place in (report, source, output, source.parent):
-        run("convert", source, output, "--report", place, code=1)
+    for path in (report, input_file, output, input_file.parent):
+        run("convert", input_file, output, "--report", path, code=1)
         assert not output.exists()
-    assert source.read_text() == ROWS
+    assert input_file.read_text() == ROWS
 
 
-def test_command_applies_groups(source, tmp_path):
+def test_command_applies_groups(input_file, tmp_path):
     output = tmp_path / "x.spacy"
     groups = tmp_path / "groups.yml"
     groups.write_text("G: [PER, LOC]\n")
-    text = run("convert", source, output, "--groups", groups, "--drop-types", "@G,FOO")
+    text = run(
+        "convert", input_file, output, "--groups", groups, "--drop-types", "@G,FOO"
+    )
     assert get_labels(output) == [[], ["ORG"]]
     assert "didn't occur" in text
     assert "FOO" in text
@@ -254,14 +264,23 @@ def test_command_applies_groups(source, tmp_path):
         (["--on-error", "skip", "--columns", "4,5"], "Left out"),
     ],
 )
-def test_command_says_what_is_wrong(source, tmp_path, args, reason):
+def test_command_says_what_is_wrong(input_file, tmp_path, args, reason):
     output = tmp_path / "out" / "x.spacy"
-    assert reason in run("convert", source, output, *args, code=1)
+    assert reason in run("convert", input_file, output, *args, code=1)
     assert not output.exists()
 
 
-def test_command_goes_on_after_errors(source, tmp_path):
-    source.write_text(ROWS + "\nx\n" * 12)
-    text = run("convert", source, tmp_path / "x.spacy", "--on-error", "skip")
+def test_command_goes_on_after_errors(input_file, tmp_path):
+    input_file.write_text(ROWS + "\nx\n" * 12)
+    text = run("convert", input_file, tmp_path / "x.spacy", "--on-error", "skip")
     assert "input.txt, line" in text
     assert "And 2 more" in text
+
+
+def test_links_to_folders_are_not_passed_over(input_file, tmp_path):
+    for name in ("in", "other"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.txt").write_text(ROWS)
+    (tmp_path / "in" / "link").symlink_to(tmp_path / "other")
+    with pytest.raises(CorpusError, match="link to a folder"):
+        convert([tmp_path / "in"], tmp_path / "x.spacy")
