@@ -169,7 +169,7 @@ def test_recognizers_without_labels_find_nothing(batch):
     assert search(make_head(), batch, [[0]], filters=True) == [[]]
 
 
-def test_pipelines_predict_the_same_with_and_without_sifting(
+def test_pipelines_predict_the_same_with_and_without_a_filter(
     trained, references, monkeypatch
 ):
     from spacy_epnet.epnet import decoding
@@ -177,9 +177,9 @@ def test_pipelines_predict_the_same_with_and_without_sifting(
     texts = [doc.text for doc in references] * 3
     assert sum(map(len, references)) * 3 > decoding.MIN_TOKENS_TO_FILTER
     used = []
-    sift = CandidateFilter.select
+    select = CandidateFilter.select
     monkeypatch.setattr(
-        CandidateFilter, "sift", lambda *args: used.append(True) or sift(*args)
+        CandidateFilter, "select", lambda *args: used.append(True) or select(*args)
     )
     results = []
     for limit in (decoding.MIN_TOKENS_TO_FILTER, 10**9):
