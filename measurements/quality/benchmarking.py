@@ -1,4 +1,4 @@
-"""A benchmark with a bar, whose results are kept as they come."""
+"""Run benchmarks with a progress bar, and keep results as they come."""
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -12,7 +12,7 @@ from spacy_epnet.evaluation.results import Results
 
 
 def choose_rows(wanted: Collection[str] | None, rows: Collection[str]) -> list[str]:
-    """The rows of a table that are wanted, or all of them."""
+    """Choose rows of a table, or all of them."""
     unknown = set(wanted or ()) - set(rows)
     if unknown:
         raise typer.BadParameter(f"{unknown.pop()!r} isn't one of: {', '.join(rows)}")
@@ -57,6 +57,6 @@ def run_together(benchmarks: Mapping[str, Benchmark], folder: Path) -> None:
 
 
 def get_results_path(folder: Path, name: str) -> Path:
-    """Where the results of a benchmark are."""
+    """Return the path of the results of a benchmark."""
     words = "".join(c if c.isalnum() or c == "." else " " for c in name.lower())
     return folder / f"{'-'.join(words.split())}.json"

@@ -81,7 +81,7 @@ def main(
 
 
 def list_targets(source: Path, targets: list[Path]) -> list[Target]:
-    """The targets, the last of which is the source's own test set, if it has one."""
+    """List the targets, and the source's own test set, if it has one, at the end."""
     paths = list_splits(targets)
     own = source / "test.spacy"
     return make_targets([*paths, own, own] if own.exists() else paths)

@@ -55,7 +55,7 @@ CHANGES: dict[str, dict[str, Any]] = {
 
 
 def make_config(rival: str, changes: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of a recognizer."""
+    """Return the settings of a recognizer."""
     config = {**RIVALS[rival], **CHANGES[rival], **changes}
     tok2vec = {
         "@architectures": "spacy-epnet.SurfaceTok2Vec.v1",
@@ -65,7 +65,7 @@ def make_config(rival: str, changes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def make_optimizer(steps: int, learn_rate: float) -> dict[str, Any]:
-    """The optimizer of a training, as in a config."""
+    """Return the optimizer of a training, as in a config."""
     schedule = {
         "@schedules": "warmup_linear.v1",
         "warmup_steps": round(WARMUP * steps),

@@ -22,7 +22,7 @@ def train_source(config: Path, folder: Path, settings: Mapping[str, str]) -> Non
 
 
 def limit_steps(steps: int) -> dict[str, str]:
-    """The settings of a training of another length, which is scored at its end."""
+    """Return the settings of a training of another length, scored at its end."""
     schedule = "--training.optimizer.learn_rate"
     return {
         "--training.max_steps": str(steps),

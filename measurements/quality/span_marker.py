@@ -118,7 +118,7 @@ def get_tags(doc: Doc) -> list[str]:
 
 
 def make_span(doc: Doc, entity: dict[str, Any]) -> Span:
-    """An entity that was found in the words of a doc."""
+    """Convert a prediction to a span."""
     places = entity["word_start_index"], entity["word_end_index"]
     return Span(doc, *places, label=entity["label"])
 

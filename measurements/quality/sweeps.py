@@ -41,7 +41,7 @@ def read_sweep(files: Iterable[Path]) -> dict[str, Results]:
 
 
 def summarize_targets(measured: dict[str, Results]) -> dict[str, Outcome]:
-    """What the values give on each target."""
+    """Tabulate the results of values on each target."""
     targets = next(iter(measured.values())).header["targets"]
     return {t["name"]: summarize(measured, [t["name"]]) for t in targets}
 

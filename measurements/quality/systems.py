@@ -1,4 +1,4 @@
-"""The systems that are compared, and how each is trained on a source domain."""
+"""Define the systems that are compared, and train each on a source domain."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

@@ -69,10 +69,10 @@ def choose_types(splits: dict[str, list[Doc]], rng: random.Random) -> list[list[
 
 
 def keep_types(doc: Doc, types: list[str]) -> Doc:
-    """A copy of a doc, in which other types are unmarked."""
-    twin = doc.copy()
-    twin.set_ents([ent for ent in doc.ents if ent.label_ in types])
-    return twin
+    """Copy a doc without the entities of other types."""
+    copy = doc.copy()
+    copy.set_ents([ent for ent in doc.ents if ent.label_ in types])
+    return copy
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""How fast the package is, beside what spaCy has on the same encoder.
+"""Measure the package against spaCy's recognizers on the same encoder.
 
     python -m measurements.speed CORPORA --encoder assets/encoders/all-MiniLM-L6-v2
 
@@ -57,7 +57,7 @@ def main(
         typer.Option(help="JSON file for the figures. Other tables in it stay"),
     ] = None,
 ) -> None:
-    """Measure how fast the package is, beside what spaCy has on the same encoder."""
+    """Measure the package against spaCy's recognizers on the same encoder."""
     parts = [part.strip() for part in only.split(",")]
     unknown = [part for part in parts if part not in PARTS]
     if unknown:

@@ -1,4 +1,4 @@
-"""How long it takes to learn new types."""
+"""Measure how long adapting takes."""
 
 import random
 from collections import Counter
@@ -67,7 +67,7 @@ def measure_race(setup: Setup, encoder: str, path: str, source: Language) -> Tab
                     judge(ratio, least=20),
                 ]
             )
-        setup.tell("adapting", n_seeds)(seed + 1)
+        setup.report_progress("adapting", n_seeds)(seed + 1)
     header = [
         "",
         "adapt, s",
@@ -80,7 +80,7 @@ def measure_race(setup: Setup, encoder: str, path: str, source: Language) -> Tab
 
 
 def find_entities(sentences: list[Sentence]) -> list[Sentence]:
-    """The sentences that have entities."""
+    """List the sentences that have entities."""
     return [sentence for sentence in sentences if sentence.entities]
 
 
@@ -143,9 +143,9 @@ def measure_growth(setup: Setup, source: Language) -> Table:
         for size in sizes:
             docs = get_references(source, ordered[:size])
             start = perf_counter()
-            steps[size] = adapt(source, docs, seed=repeat).learning.tuning.steps
+            steps[size] = adapt(source, docs, seed=repeat).learning.details["steps"]
             seconds[size].append(perf_counter() - start)
-            setup.tell(f"support of {size} sentences", 3)(repeat + 1)
+            setup.report_progress(f"support of {size} sentences", 3)(repeat + 1)
     rows, results = [], {}
     for size in sizes:
         ratio = median(seconds[size]) / median(seconds[sizes[0]])
@@ -170,7 +170,7 @@ def measure_growth(setup: Setup, source: Language) -> Table:
 
 
 def get_all_types(sentences: list[Sentence], count: int) -> list[Sentence]:
-    """A few sentences that have all types."""
+    """Choose a few sentences that have all types."""
     found: list[Sentence] = []
     seen: set[str] = set()
     for sentence in sentences:

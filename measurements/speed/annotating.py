@@ -1,4 +1,4 @@
-"""How fast corpora are annotated, beside a plain loop over `nlp.pipe`."""
+"""Measure annotating corpora against a plain loop over `nlp.pipe`."""
 
 from collections.abc import Callable
 from functools import partial
@@ -60,7 +60,7 @@ def measure_annotating(setup: Setup) -> list[Table]:
             for name, contestant in contestants.items()
         },
         range(repeats),
-        on_block=setup.tell("annotating", repeats),
+        on_block=setup.report_progress("annotating", repeats),
     )
     rows, results = [], {}
     for name, values in seconds.items():

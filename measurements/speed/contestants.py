@@ -30,21 +30,21 @@ STOCK_BATCH_SIZE = 128
 
 
 def read_sentences(path: Path) -> list[Sentence]:
-    """All sentences of a column file."""
+    """Read all sentences of a column file."""
     reading = Reading(repair_tags=True)
     documents = read_columns(path, reading)
     return [sentence for document in documents for sentence in document.sentences]
 
 
 def make_docs(vocab: Vocab, sentences: Iterable[Sentence]) -> list[Doc]:
-    """Docs without annotation."""
+    """Make docs without annotation."""
     return [Doc(vocab, words=sentence.words) for sentence in sentences]
 
 
 def make_examples(
     vocab: Vocab, sentences: Iterable[Sentence], labels: Iterable[str] | None = None
 ) -> list[Example]:
-    """Examples that any of the recognizers can learn from."""
+    """Make examples that any of the recognizers can learn from."""
     wanted = None if labels is None else set(labels)
     examples = []
     for sentence in sentences:
@@ -131,7 +131,7 @@ def count_entities(nlp: Language, docs: Iterable[Doc]) -> int:
 
 
 def make_long_text(sentences: list[Sentence], n_tokens: int) -> list[str]:
-    """The words of a document of a given length."""
+    """Return the words of a document of a given length."""
     words: list[str] = []
     while len(words) < n_tokens:
         for sentence in sentences:

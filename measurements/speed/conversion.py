@@ -1,4 +1,4 @@
-"""How fast corpora are converted, beside spaCy's own converter.
+"""Measure converting corpora against spaCy's own converter.
 
     python -m measurements.speed.conversion fewnerd_inter/dev.txt --output convert.json
 

@@ -1,4 +1,4 @@
-"""How the time to read one long text grows with its length.
+"""Measure how the time to read one long text grows with its length.
 
     python -m measurements.speed.long_texts
 

@@ -11,7 +11,7 @@ from typing import Any
 
 
 def get_seconds(function: Callable[[], object]) -> float:
-    """Seconds that a function takes."""
+    """Return the seconds that a function takes."""
     start = time.perf_counter()
     function()
     return time.perf_counter() - start
@@ -44,7 +44,7 @@ def take_turns(
 
 
 def compare(seconds: list[float], others: list[float]) -> dict[str, float]:
-    """How many times as fast one is as another.
+    """Compute how many times as fast one is as another.
 
     seconds (List[float]): The seconds of the one for each block.
     others (List[float]): Those of the other, for the same blocks.
@@ -62,14 +62,14 @@ def compare(seconds: list[float], others: list[float]) -> dict[str, float]:
 
 
 def show(comparison: dict[str, float]) -> str:
-    """A ratio with its spread, for a table."""
+    """Format a ratio with its spread."""
     return "{ratio:.2f} ({low:.2f}-{high:.2f})".format(**comparison)
 
 
 def judge(
     value: float, *, least: float | None = None, most: float | None = None
 ) -> str:
-    """Whether a goal is reached, for a table."""
+    """Format a goal and whether it is reached."""
     if least is not None:
         return f">= {least:g}: {'reached' if value >= least else 'missed'}"
     assert most is not None
@@ -77,7 +77,7 @@ def judge(
 
 
 def read_own_peak() -> float:
-    """Peak resident memory of this process since it began or was last forgotten, in MB.
+    """Return the peak memory of this process since it began or was last reset, in MB.
 
     Linux only: what getrusage tells includes the parent's memory at the start.
     """

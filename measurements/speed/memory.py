@@ -1,4 +1,4 @@
-"""How much memory recognition takes, each time in a process of its own.
+"""Measure the memory of recognition, each time in a process of its own.
 
     python -m measurements.speed.memory PIPELINE TEXTS COMPONENTS
 
@@ -52,7 +52,7 @@ def measure_memory(setup: Setup) -> list[Table]:
         results[name] = {"transformer": alone, "with_head": both, "head_apart": apart}
         megabytes = [f"{value:.0f}" for value in (alone, both, both - alone, apart)]
         rows.append([name, *megabytes, judge(added, most=MOST)])
-        setup.tell("memory", len(texts))(i + 1)
+        setup.report_progress("memory", len(texts))(i + 1)
     header = ["", "transformer, MB", "with the head, MB", "added, MB"]
     header += ["head run afterwards, MB", "goal"]
     return [Table(f"peak memory, {encoder}", header, rows, results)]

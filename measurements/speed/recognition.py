@@ -1,4 +1,4 @@
-"""How fast texts are recognized."""
+"""Measure recognition."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -52,9 +52,9 @@ def measure_recognition(setup: Setup) -> Iterator[Table]:
             nlp = make_pipeline(path, **CONTESTANTS[name])
             nlps[name] = train_briefly(nlp, train)
             count_entities(nlp, make_docs(nlp.vocab, train))  # warms up
-            setup.tell(f"{encoder}, preparing", len(names))(i)
+            setup.report_progress(f"{encoder}, preparing", len(names))(i)
         for corpus, blocks in get_blocks(setup).items():
-            on_block = setup.tell(f"{encoder}, {corpus}", len(blocks))
+            on_block = setup.report_progress(f"{encoder}, {corpus}", len(blocks))
             yield measure_texts(
                 f"recognition, {encoder}, {corpus}", nlps, blocks, on_block
             )
@@ -63,7 +63,7 @@ def measure_recognition(setup: Setup) -> Iterator[Table]:
 
 
 def get_blocks(setup: Setup) -> dict[str, list[list[list[str]]]]:
-    """The words of the texts in each block."""
+    """List the words of the texts in each block."""
     blocks = {}
     for corpus in ("wnut17", "fewnerd_inter"):
         limit = 512 if setup.quick else 2000
@@ -78,7 +78,7 @@ def get_blocks(setup: Setup) -> dict[str, list[list[list[str]]]]:
 
 
 def recognize(nlp: Language, texts: list[list[str]]) -> int:
-    """Run a pipeline over texts that are parted into words already."""
+    """Run a pipeline over texts that are split into words already."""
     return count_entities(nlp, (Doc(nlp.vocab, words=words) for words in texts))
 
 
@@ -159,7 +159,7 @@ def measure_types(setup: Setup, encoder: str, nlp: Language) -> Table:
     seconds = take_turns(
         {f"{count} types": with_types(count) for count in TYPES},
         blocks,
-        on_block=setup.tell(f"{encoder}, types", len(blocks)),
+        on_block=setup.report_progress(f"{encoder}, types", len(blocks)),
     )
     pipe.set_labels(trained)
     first = seconds[f"{TYPES[0]} types"]

@@ -1,4 +1,4 @@
-"""What all measurements share: corpora, encoders, and tables of results."""
+"""Keep what all measurements of speed share: corpora, encoders, tables of results."""
 
 import sys
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from .contestants import read_sentences
 
 
 class Table(NamedTuple):
-    """What a measurement found."""
+    """Results of a measurement."""
 
     title: str
     header: list[str]
@@ -30,7 +30,7 @@ class Table(NamedTuple):
 
 @dataclass
 class Setup:
-    """What to measure with.
+    """Corpora, encoders and pipelines to measure with.
 
     corpora (Path): The folder with the corpora, one folder each.
     encoders (Dict[str, str]): Encoders by name.
@@ -47,13 +47,13 @@ class Setup:
 
     @property
     def encoder(self) -> tuple[str, str]:
-        """The encoder for what is measured with one only."""
+        """Return the main encoder."""
         return next(iter(self.encoders.items()))
 
     def read(self, file: str, *, limit: int | None = None) -> list[Sentence]:
         """Read sentences of a corpus."""
         return list(islice(read_sentences(self.corpora / file), limit))
 
-    def tell(self, what: str, total: int) -> Callable[[int], object]:
-        """Make something that tells how far a measurement is."""
+    def report_progress(self, what: str, total: int) -> Callable[[int], object]:
+        """Make a function that prints the progress of a measurement."""
         return lambda count: print(f"{what}: {count} of {total}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""How long it takes until something can be done."""
+"""Measure start-up and loading."""
 
 import subprocess
 import sys
@@ -68,7 +68,7 @@ def measure_imports(setup: Setup) -> Table:
             for name, script in SCRIPTS.items()
         },
         range(repeats),
-        on_block=setup.tell("imports", repeats),
+        on_block=setup.report_progress("imports", repeats),
     )
     rows, results = [], {}
     for name, values in seconds.items():
@@ -85,7 +85,7 @@ def measure_imports(setup: Setup) -> Table:
 
 
 def run(before: str, timed: str) -> float:
-    """Run a script in a new Python, and tell the seconds that a part of it computed.
+    """Run a script in a new Python, and return the CPU seconds of a part of it.
     How long it took depends too much on the disk and on what else the machine does."""
     script = TIMED.format(before=before, timed=timed)
     command = [sys.executable, "-c", script]
@@ -113,7 +113,7 @@ def measure_loading(setup: Setup) -> Table:
     seconds = take_turns(
         {name: lambda _, f=folder: spacy.load(f) for name, folder in folders.items()},  # type: ignore[misc]
         range(repeats),
-        on_block=setup.tell("loading", repeats),
+        on_block=setup.report_progress("loading", repeats),
     )
     longer = compare(seconds["transformer alone"], seconds["adapted pipeline"])
     rows = [

@@ -1,4 +1,4 @@
-"""How fast pipelines are trained on a source domain."""
+"""Measure training on a source domain."""
 
 from functools import partial
 from typing import Any
@@ -46,7 +46,7 @@ def measure_training(setup: Setup) -> list[Table]:
         seconds = take_turns(
             updates,
             batches,
-            on_block=setup.tell(f"training, {encoder}", len(batches)),
+            on_block=setup.report_progress(f"training, {encoder}", len(batches)),
         )
         words = sum(len(sentences[i].words) for indices in batches for i in indices)
         tables.append(make_table(encoder, seconds, words))

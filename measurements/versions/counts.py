@@ -1,4 +1,4 @@
-"""How much there is to read, and how many files a task crosses."""
+"""Count the lines of two versions, and the files that a task crosses."""
 
 from collections import Counter
 from collections.abc import Iterator

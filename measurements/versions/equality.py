@@ -1,4 +1,4 @@
-"""Whether two versions give the same weights, entities and probabilities."""
+"""Compare weights, entities and probabilities of two versions."""
 
 from collections.abc import Iterator
 from typing import Any

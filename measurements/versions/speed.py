@@ -1,9 +1,10 @@
-"""How fast two versions are, in turns."""
+"""Time two versions in turns."""
 
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from statistics import median
+from typing import Any
 
 from ..speed.measuring import compare, show, take_turns
 from ..speed.setup import Table
@@ -36,7 +37,11 @@ def compare_speed(setup: Versions) -> Iterator[Table]:
         "loading": [{"work": "loading"}] * n_blocks,
     }
     for source in setup.sources:
-        request = {"source": source, "encoders": setup.encoders, "case": case}
+        request: dict[str, Any] = {
+            "source": source,
+            "encoders": setup.encoders,
+            "case": case,
+        }
         with (
             setup.old.start("time", **request) as old,
             setup.new.start("time", **request) as new,

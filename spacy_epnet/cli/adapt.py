@@ -101,7 +101,7 @@ def adapt_cli(
                 srsly.write_json(path, result.to_dict())
         with write_whole(output, may_replace=is_pipeline) as path:
             nlp.to_disk(path)
-    show_result(result)
+    print_result(result)
     msg.good("Saved the adapted pipeline", str(output))
 
 
@@ -161,8 +161,8 @@ def read_examples(support: Path, nlp: Language) -> list[Doc]:
         return Corpus(converted).docs
 
 
-def show_result(result: Any) -> None:
-    """Print the types of an adaptation, and what is doubtful."""
+def print_result(result: Any) -> None:
+    """Print the types of an adaptation, and its problems."""
     learning = result.learning
     nothing = ("",) * len(learning.columns)
     rows = [

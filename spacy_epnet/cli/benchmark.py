@@ -99,7 +99,7 @@ def benchmark_cli(
             name,
         )
         results = run_benchmark(benchmark, output)
-    show_results(results, per_type=per_type)
+    print_results(results, per_type=per_type)
     if output is not None:
         msg.good("Wrote the results", str(output))
 
@@ -124,7 +124,7 @@ def run_benchmark(benchmark: Any, output: Path | None) -> Any:
 
 
 def find_manifest(path: Path) -> Path:
-    """What says which sentences a support set has: its manifest, or the file itself."""
+    """Return the manifest of a support set, or a list of indices itself."""
     return path.with_suffix(".json") if path.suffix == ".spacy" else path
 
 
@@ -152,7 +152,7 @@ def read_shots(value: str) -> list[int]:
 
 
 class Progress:
-    """Shows how far a benchmark is."""
+    """Displays the progress of a benchmark."""
 
     def __init__(self, benchmark: Any, n_done: int):
         total = sum(len(benchmark.list_runs(target)) for target in benchmark.targets)
@@ -163,38 +163,38 @@ class Progress:
     def __enter__(self) -> "Progress":
         return self
 
-    def __exit__(self, *error) -> None:
+    def __exit__(self, *error: object) -> None:
         self._bar.close()
 
     def encoded(self, target: str, total: int, count: int) -> None:
-        """Some docs of a query set have been encoded."""
+        """Count docs of a query set that have been encoded."""
         if target != self._target or self._n_docs == total:
             self._target, self._n_docs = target, 0
         self._n_docs += count
         self._bar.set_description(f"Encoding {target}: {self._n_docs} of {total}")
 
     def finished(self, run: Any, result: dict[str, Any]) -> None:
-        """A run has ended."""
+        """Count a run that has ended."""
         self._bar.set_description(f"{run.target} {run.profile} {run.kind}")
         f1 = "failed" if "failed" in result else f"{result['f']:.1f}"
         self._bar.set_postfix(f1=f1)
         self._bar.update()
 
 
-def show_results(results: Any, *, per_type: bool) -> None:
+def print_results(results: Any, *, per_type: bool) -> None:
     """Print the tables of a benchmark."""
-    from ..evaluation.benchmark import show_shots
-    from ..evaluation.results import show_spread
+    from ..evaluation.benchmark import format_shots
+    from ..evaluation.results import format_spread
 
     for group in results.summarize():
-        n_sets, kind = group["supports"], show_shots(group["shots"])
+        n_sets, kind = group["supports"], format_shots(group["shots"])
         failed = f", {group['failed']} more failed" if group["failed"] else ""
         target, profile = group["target"], group["profile"]
         msg.divider(f"{target}, {profile}, {kind}, {n_sets} sets{failed}")
-        rows = [("all", *(show_spread(group[key]) for key in "prf"))]
+        rows = [("all", *(format_spread(group[key]) for key in "prf"))]
         if per_type:
             rows += [
-                (label, *(show_spread(scores[key]) for key in "prf"))
+                (label, *(format_spread(scores[key]) for key in "prf"))
                 for label, scores in group["per_type"].items()
             ]
         header = ("type", "precision", "recall", "F1")

@@ -118,7 +118,7 @@ def episodes_cli(
         else:
             found = benchmark.run((number, known.get(number)) for number in left)
         seconds = measure(found, results, len(known.numbers))
-    show_results(results, per_type=per_type)
+    print_results(results, per_type=per_type)
     if left:
         msg.text(f"{len(left)} of them now, one every {seconds:.2f} s")
     if output is not None:
@@ -140,7 +140,7 @@ def measure(found: Any, results: Any, total: int) -> float:
     return (perf_counter() - begin) / max(1, len(results.runs) - n_known)
 
 
-def show_results(results: Any, *, per_type: bool) -> None:
+def print_results(results: Any, *, per_type: bool) -> None:
     """Print the scores of all episodes together."""
     summary = results.summarize()
     rows = [("all", *(f"{summary[key]:.2f}" for key in "prf"))]

@@ -50,7 +50,7 @@ def mistakes_cli(
         if output is not None:
             with write_whole(output) as path:
                 srsly.write_json(path, analysis.to_dict())
-    show_analysis(analysis, count)
+    print_analysis(analysis, count)
     if output is not None:
         msg.good("Wrote all mistakes", str(output))
 
@@ -80,7 +80,7 @@ def analyze(nlp: Any, corpus: Path, name: str | None) -> Any:
     return Analysis(find_mistakes(examples), list_known(pipe.learned["support"]))
 
 
-def show_analysis(analysis: Any, count: int) -> None:
+def print_analysis(analysis: Any, count: int) -> None:
     """Print the tables of an analysis."""
     from ..evaluation.mistakes import KINDS
 
@@ -95,11 +95,11 @@ def show_analysis(analysis: Any, count: int) -> None:
     msg.table(rows, header=("", *table), aligns=aligns, divider=True)
     msg.divider("Entities that are right, by their length in tokens")
     widths = analysis.count_widths().items()
-    rows = [(width, show_share(counts)) for width, counts in widths]
+    rows = [(width, format_share(counts)) for width, counts in widths]
     msg.table(rows, header=("tokens", "right"), aligns=("l", "r"), divider=True)
     msg.divider("The same, by whether their text is in the support set")
     rows = [
-        (label, own["texts"], show_share(own["known"]), show_share(own["new"]))
+        (label, own["texts"], format_share(own["known"]), format_share(own["new"]))
         for label, own in analysis.count_forms().items()
     ]
     header = ("type", "different texts", "in the support set", "new")
@@ -120,8 +120,8 @@ def show_analysis(analysis: Any, count: int) -> None:
     msg.table(rows, header=header, max_col=40, divider=True)
 
 
-def show_share(counts: dict[str, int]) -> str:
-    """Write how many of how many are right."""
+def format_share(counts: dict[str, int]) -> str:
+    """Format how many of how many are right."""
     if not counts["marked"]:
         return ""
     percent = 100 * counts["right"] / counts["marked"]

@@ -142,15 +142,15 @@ def draw(
         for import_extra in extras:
             import_extra()
         named: dict[str, str] = {}
-        for title, place in map(read_name, models):
+        for title, model in map(read_name, models):
             if title in named:
                 raise SettingError(
-                    f"'{place}' would be called '{title}', like another before. Give "
-                    f"each a name of its own: NAME={place}"
+                    f"'{model}' would be called '{title}', like another before. Give "
+                    f"each a name of its own: NAME={model}"
                 )
-            named[title] = str(place)
+            named[title] = str(model)
         check_outputs([output], [*inputs, *map(locate_pipeline, named.values())])
-        maps = {title: make(load_pipeline(place)) for title, place in named.items()}
+        maps = {title: make(load_pipeline(model)) for title, model in named.items()}
         save(draw_maps(maps), output)
     msg.good("Drew the plot", str(output))
     return maps

@@ -85,11 +85,11 @@ def recognize_cli(
         nlp = load_pipeline(model)
         docs = list(nlp.pipe(given))
         for doc in docs:
-            show_rows(doc, list(get_rows(doc)))
+            print_rows(doc, list(get_rows(doc)))
         if marked is not None:
-            docs += show_comparison(nlp, marked)
+            docs += print_comparison(nlp, marked)
         for text in explain or []:
-            show_explanations(nlp, text, name)
+            print_explanations(nlp, text, name)
         if html is not None:
             with write_whole(html) as path:
                 texts_marked = "".join(map(mark_text, docs))
@@ -99,14 +99,14 @@ def recognize_cli(
 
 
 def list_texts(file: Path) -> list[str]:
-    """The lines of a file that aren't blank. A line may have what Unicode takes for the
-    end of one, such as a form feed.
+    """List the lines of a file that aren't blank. A line may have what Unicode takes
+    for the end of one, such as a form feed.
     """
     lines = read_lines(file, lambda count: None, raise_error)
     return [line for _, line in lines if line and line.strip()]
 
 
-def show_rows(doc: Doc, rows: list[tuple[str, ...]]) -> None:
+def print_rows(doc: Doc, rows: list[tuple[str, ...]]) -> None:
     """Print a text and its entities."""
     show(doc.text)
     if rows:
@@ -115,7 +115,7 @@ def show_rows(doc: Doc, rows: list[tuple[str, ...]]) -> None:
         show("\nno entities\n")
 
 
-def show_comparison(nlp: Language, marked: Path) -> list[Doc]:
+def print_comparison(nlp: Language, marked: Path) -> list[Doc]:
     """Recognize marked texts, and print what is right and wrong.
 
     nlp (Language): The pipeline.
@@ -126,7 +126,7 @@ def show_comparison(nlp: Language, marked: Path) -> list[Doc]:
     docs = nlp.pipe([eg.predicted for eg in examples])
     for eg, doc in zip(examples, docs, strict=True):
         eg.predicted = doc
-        show_rows(doc, list(compare_rows(eg)))
+        print_rows(doc, list(compare_rows(eg)))
     scores = get_ner_prf(examples)
     if not any(eg.reference.ents for eg in examples):
         msg.warn("Nothing is marked", str(marked))
@@ -137,7 +137,7 @@ def show_comparison(nlp: Language, marked: Path) -> list[Doc]:
 
 
 def compare_rows(eg: Example) -> Iterator[tuple[str, str, str, str]]:
-    """The entities of an example: those that were recognized, each with whether it is
+    """List the entities of an example: those recognized, each with whether it is
     marked, and those that were missed.
     """
     gold = read_gold(eg)
@@ -157,15 +157,15 @@ def compare_rows(eg: Example) -> Iterator[tuple[str, str, str, str]]:
 
 
 def get_rows(doc: Doc) -> Iterator[tuple[str, str, str]]:
-    """The entities of a doc: text, type, and probability if it is known."""
+    """List the entities of a doc: text, type, and probability if it is known."""
     scores = get_scores(doc)
     for ent in doc.ents:
         score = scores.get((ent.start, ent.end, ent.label_))
         yield ent.text, ent.label_, "" if score is None else f"{score:.3f}"
 
 
-def show_explanations(nlp: Language, text: str, name: str | None) -> None:
-    """Print why there are entities in a text."""
+def print_explanations(nlp: Language, text: str, name: str | None) -> None:
+    """Print the explanations of the entities in a text."""
     from ..evaluation.explanation import explain
 
     show(text)

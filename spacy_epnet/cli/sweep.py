@@ -146,7 +146,7 @@ def sweep_cli(
         outcomes = sweep.summarize(measured)
         if plot is not None:
             draw(outcomes, ", ".join(setting.title for setting in settings), plot)
-        show_outcomes(outcomes, choose_on_query=choose_on_query)
+        print_outcomes(outcomes, choose_on_query=choose_on_query)
     for path in made:
         msg.good("Wrote the results", str(path))
 
@@ -165,8 +165,8 @@ def draw(outcomes: "dict[str, Outcome]", x: str, plot: Path) -> None:
     save(draw_lines(lines, x=x, y="F1, mean over targets", ticks=ticks), plot)
 
 
-def show_outcomes(outcomes: "dict[str, Outcome]", *, choose_on_query: bool) -> None:
-    """Print what values give, and which is the best unless that would be tuning."""
+def print_outcomes(outcomes: "dict[str, Outcome]", *, choose_on_query: bool) -> None:
+    """Print the results of values, and the best one unless that would be tuning."""
     from ..evaluation.outcomes import make_table
     from ..evaluation.sweep import TARGETS_TITLE
 

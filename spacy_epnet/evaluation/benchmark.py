@@ -1,4 +1,4 @@
-"""The K-shot protocol: sample support sets, adapt to each, score on all of the rest."""
+"""Measure few-shot recognition: sample support sets, adapt to each, score the rest."""
 
 import platform
 from collections.abc import Callable, Iterable, Iterator
@@ -107,8 +107,8 @@ def describe_source(nlp: Language, pipe: FewShotRecognizer) -> dict[str, Any]:
     }
 
 
-def show_shots(shots: int | None) -> str:
-    """Say what kind of support set it is, for a table."""
+def format_shots(shots: int | None) -> str:
+    """Format the kind of a support set for a table."""
     return "given" if shots is None else f"{shots}-shot"
 
 
@@ -128,7 +128,7 @@ class Run(NamedTuple):
     @property
     def kind(self) -> str:
         """RETURNS (str): What kind of support set it has."""
-        return show_shots(self.shots)
+        return format_shots(self.shots)
 
 
 class Adapted(NamedTuple):
@@ -142,7 +142,7 @@ class Adapted(NamedTuple):
 
 @dataclass
 class Benchmark:
-    """What is to be measured.
+    """A benchmark to run.
 
     nlp (Language): The source pipeline.
     targets (List[Target]): The domains.

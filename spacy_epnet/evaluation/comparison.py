@@ -11,7 +11,7 @@ import srsly
 
 from ..corpora.files import read_text
 from ..errors import EvaluationError, SettingError
-from .results import get_spread, refuse_others, show_f1
+from .results import format_f1, get_spread, refuse_others
 
 # How many choices of signs are tried. Up to 14 differences have fewer, which are all
 # tried.
@@ -19,7 +19,7 @@ N_RESAMPLES = 20_000
 
 
 class Case(NamedTuple):
-    """What is measured: a support set of a target."""
+    """A support set of a target."""
 
     target: str
     shots: int | None
@@ -53,7 +53,7 @@ class Row:
     def show(self, targets: list[str]) -> list[str]:
         """RETURNS (List[str]): The cells of a table."""
         cells = [self.name, "given" if self.shots is None else str(self.shots)]
-        cells += [show_group(self.targets.get(target)) for target in targets]
+        cells += [format_group(self.targets.get(target)) for target in targets]
         cells.append("" if self.average is None else f"{self.average:.1f}")
         if self.difference is None or self.p is None:
             return [*cells, ""]
@@ -129,17 +129,17 @@ class Comparison:
 
 
 def summarize(values: list[float | None]) -> dict[str, Any]:
-    """Mean and spread of results, and how many failed."""
+    """Compute mean and spread of results, and count failures."""
     measured = [value for value in values if value is not None]
     spread = get_spread(measured) if measured else None
     return {"f": spread, "failed": len(values) - len(measured)}
 
 
-def show_group(group: dict[str, Any] | None) -> str:
-    """Write the results of a target, if there are any."""
+def format_group(group: dict[str, Any] | None) -> str:
+    """Format the results of a target, if there are any."""
     if group is None:
         return ""
-    return show_f1(group) if group["f"] else f"all {group['failed']} failed"
+    return format_f1(group) if group["f"] else f"all {group['failed']} failed"
 
 
 def read_comparison(files: Iterable[tuple[str, Path]]) -> Comparison:
@@ -200,7 +200,7 @@ def read_scores(name: str, data: dict[str, Any]) -> dict[str, Scores]:
 
 
 def read_hashes(data: dict[str, Any]) -> dict[str, tuple[str, str]]:
-    """Read what tells the dev and the test corpus of each target from others."""
+    """Read the hashes of the dev and the test corpus of each target."""
     return {
         str(target["name"]): (target["dev_sha256"], target["test_sha256"])
         for target in data["benchmark"]["targets"]

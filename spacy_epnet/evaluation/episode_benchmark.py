@@ -34,7 +34,7 @@ class Pair(NamedTuple):
 
 @dataclass
 class EpisodeBenchmark:
-    """What is to be measured.
+    """A benchmark to run.
 
     nlp (Language): The source pipeline.
     profile (Profile): How it is adapted.
@@ -84,8 +84,8 @@ class EpisodeBenchmark:
         base, changes = self.profile
         result: dict[str, Any] = {"types": episode.types}
         # The source's vocabulary stays as it is, too, so that it is copied only once.
-        scratch = make_separate_vocab(self.nlp)
-        query = [make_bare_example(scratch, doc) for doc in episode.query]
+        separate = make_separate_vocab(self.nlp)
+        query = [make_bare_example(separate, doc) for doc in episode.query]
         try:
             report = adapt(
                 self.nlp,
@@ -126,7 +126,7 @@ def count(pairs: list[Pair], scoring: Scoring) -> dict[str, list[int]]:
 
 
 def read_sentences(pairs: list[Pair]) -> Marks:
-    """The entities that are recognized in each sentence, by character."""
+    """List the entities recognized in each sentence, by character."""
     return {
         (i, ent.start_char, ent.end_char, ent.label_)
         for i, pair in enumerate(pairs)
@@ -169,8 +169,8 @@ class EpisodeResults(ResultsFile):
         return {
             "episodes": len(self.runs),
             "failed": sum("failed" in run for run in self.runs.values()),
-            **show_prf(total),
-            "per_type": {label: show_prf(prf) for label, prf in per_type.items()},
+            **to_percent(total),
+            "per_type": {label: to_percent(prf) for label, prf in per_type.items()},
             "seconds_per_episode": sum(seconds) / max(1, len(seconds)),
         }
 
@@ -182,7 +182,7 @@ class EpisodeResults(ResultsFile):
         return dict(sorted(pooled.items()))
 
 
-def show_prf(prf: PRFScore) -> dict[str, float]:
-    """Precision, recall and F1 in per cent."""
+def to_percent(prf: PRFScore) -> dict[str, float]:
+    """Convert precision, recall and F1 to per cent."""
     scores = {"p": prf.precision, "r": prf.recall, "f": prf.fscore}
     return {key: 100 * value for key, value in scores.items()}

@@ -1,4 +1,4 @@
-"""Why a recognizer takes something for an entity."""
+"""Explain why an entity was predicted."""
 
 from typing import Any, NamedTuple
 
@@ -21,7 +21,7 @@ class Neighbor(NamedTuple):
 
 
 class Explanation(NamedTuple):
-    """Why a span is an entity."""
+    """Explanation of a predicted entity."""
 
     text: str
     start: int  # in tokens
@@ -81,7 +81,7 @@ def explain(
 
 
 def recall_support(pipeline: RecognizerPipeline) -> tuple[list[Neighbor], Any]:
-    """The entities of the support set that a recognizer remembers.
+    """List the entities of the support set that a recognizer remembers.
 
     pipeline (RecognizerPipeline): The pipeline.
     RETURNS (Tuple[List[Neighbor], numpy.ndarray]): The entities, whose distance to

@@ -1,4 +1,4 @@
-"""Where types and spans are in the space in which they are compared."""
+"""Locate types and spans in the space in which they are compared."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -67,7 +67,7 @@ def make_heat_map(nlp: Language, name: str | None = None) -> HeatMap:
 
 
 def list_centers(nlp: Language, name: str | None) -> tuple[list[str], Any]:
-    """The names and points of what stands for types, None's first."""
+    """List the names and vectors of type prototypes, None's first."""
     pipeline = find_recognizer(nlp, name)
     pipe = pipeline.recognizer
     centers = pipe.list_centers()
@@ -125,7 +125,7 @@ def make_span_map(
     per_type: int = 100,
     seed: int = 0,
 ) -> SpanMap:
-    """Lay entities and what stands for their types out on a plane, by t-SNE.
+    """Project entities and type prototypes onto a plane, by t-SNE.
 
     nlp (Language): The pipeline.
     docs (Iterable[Doc]): Docs whose entities are marked.
@@ -155,7 +155,7 @@ def make_span_map(
 
 
 def import_tsne() -> Any:
-    """What lays points out on a plane, which is an extra."""
+    """Import scikit-learn's t-SNE, or say how to install it."""
     try:
         from sklearn.manifold import TSNE
     except ImportError:
@@ -166,7 +166,7 @@ def import_tsne() -> Any:
 
 
 def choose_evenly(labels: list[str], per_type: int, seed: int) -> list[int]:
-    """Choose places of at most so many of each label, in order."""
+    """Choose the indices of at most so many of each label, in order."""
     places: dict[str, list[int]] = defaultdict(list)
     for i, label in enumerate(labels):
         places[label].append(i)

@@ -1,4 +1,4 @@
-"""What went wrong: entities missed, invented, cut, or taken for other types."""
+"""Analyze mistakes: entities missed, invented, cut, or taken for other types."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable
@@ -35,7 +35,7 @@ class Mark(NamedTuple):
     label: str
 
     def get_overlap(self, other: "Mark") -> int:
-        """How many characters two have in common."""
+        """Count the characters that two have in common."""
         return max(0, min(self.end, other.end) - max(self.start, other.start))
 
 
@@ -43,7 +43,7 @@ class Finding(NamedTuple):
     """What became of an entity, or what is no entity and was taken for one."""
 
     kind: Kind
-    example: int  # its place in the corpus
+    example: int  # its index in the corpus
     text: str
     width: int  # in tokens
     gold: str | None
@@ -83,10 +83,10 @@ def find_mistakes(examples: Iterable[Example]) -> list[Finding]:
     ]
 
 
-def compare(place: int, gold: list[Span], predicted: list[Span]) -> list[Finding]:
+def compare(index: int, gold: list[Span], predicted: list[Span]) -> list[Finding]:
     """Find what became of the entities of a doc.
 
-    place (int): The place of the doc in the corpus.
+    index (int): The index of the doc in the corpus.
     gold (List[Span]): What is marked.
     predicted (List[Span]): What is recognized.
     RETURNS (List[Finding]): The findings, in the order of the text.
@@ -95,23 +95,26 @@ def compare(place: int, gold: list[Span], predicted: list[Span]) -> list[Finding
     met = [predicted[pairs[i]] if i in pairs else None for i in range(len(gold))]
     left = [ent for j, ent in enumerate(predicted) if j not in pairs.values()]
     findings = [
-        *(tell(place, ent, other) for ent, other in zip(gold, met, strict=True)),
-        *(tell(place, None, ent) for ent in left),
+        *(
+            make_finding(index, ent, other)
+            for ent, other in zip(gold, met, strict=True)
+        ),
+        *(make_finding(index, None, ent) for ent in left),
     ]
     starts = [ent.start_char for ent in (*gold, *left)]
     order = sorted(range(len(findings)), key=lambda i: (starts[i], i))
     return [findings[i] for i in order]
 
 
-def tell(place: int, gold: Span | None, predicted: Span | None) -> Finding:
-    """Say what became of an entity, or what was invented, of which there is one."""
+def make_finding(index: int, gold: Span | None, predicted: Span | None) -> Finding:
+    """Make the finding about an entity and its prediction, one of which may be None."""
     ent: Any = gold or predicted
     kind: Kind = "invented"
     if gold is not None:
         kind = judge(to_mark(gold), None if predicted is None else to_mark(predicted))
     return Finding(
         kind,
-        place,
+        index,
         ent.text,
         len(ent),
         None if gold is None else gold.label_,
@@ -121,7 +124,7 @@ def tell(place: int, gold: Span | None, predicted: Span | None) -> Finding:
 
 
 def to_mark(ent: Span) -> Mark:
-    """An entity by characters."""
+    """Convert an entity to character offsets."""
     return Mark(ent.start_char, ent.end_char, ent.label_)
 
 
@@ -132,7 +135,7 @@ def match(gold: list[Mark], predicted: list[Mark]) -> dict[int, int]:
 
     gold (List[Mark]): What is marked.
     predicted (List[Mark]): What is recognized.
-    RETURNS (Dict[int, int]): The place of the prediction for places of entities.
+    RETURNS (Dict[int, int]): The index of the prediction for indices of entities.
     """
     candidates = [
         (a == b, a[:2] == b[:2], a.get_overlap(b), a.label == b.label, -i, -j)
@@ -164,7 +167,7 @@ def judge(gold: Mark, predicted: Mark | None) -> Kind:
 
 @dataclass
 class Analysis:
-    """What is to be told of mistakes.
+    """Statistics of mistakes.
 
     findings (List[Finding]): The findings.
     known (Collection[str]): Entities of the support set, in lower case.
@@ -260,12 +263,12 @@ class Analysis:
 
 
 def tally(finding: Finding) -> dict[str, int]:
-    """One entity, and whether it is right."""
+    """Count one entity, and whether it is right."""
     return {"marked": 1, "right": int(finding.kind == "right")}
 
 
 def share(counts: Counter[str]) -> dict[str, int]:
-    """How many are marked, and how many are right."""
+    """Return how many are marked, and how many are right."""
     return {"marked": counts["marked"], "right": counts["right"]}
 
 

@@ -6,11 +6,11 @@ from statistics import fmean
 from typing import NamedTuple
 
 from .plots import Line
-from .results import Results, get_spread, show_spread
+from .results import Results, format_spread, get_spread
 
 
 class Outcome(NamedTuple):
-    """What the values of a sweep give on some targets."""
+    """Results of the values of a sweep on some targets."""
 
     values: list[str]
     shots: list[int]
@@ -42,7 +42,7 @@ class Outcome(NamedTuple):
 
 
 def summarize(measured: Mapping[str, Results], targets: Iterable[str]) -> Outcome:
-    """Take the results on some targets together.
+    """Summarize the results on some targets.
 
     measured (Mapping[str, Results]): The results of each source, with a profile for
         each way to adapt it.
@@ -94,16 +94,16 @@ def make_table(outcome: Outcome) -> tuple[list[str], list[list[str]]]:
     RETURNS (Tuple[List[str], List[List[str]]]): Header and rows.
     """
     rows = [
-        [value, *(show_cell(outcome, value, shots) for shots in outcome.shots)]
+        [value, *(format_cell(outcome, value, shots) for shots in outcome.shots)]
         for value in outcome.values
     ]
     return ["setting", *(f"{shots}-shot" for shots in outcome.shots)], rows
 
 
-def show_cell(outcome: Outcome, value: str, shots: int) -> str:
-    """Write what a value gives, and how many of its runs failed."""
+def format_cell(outcome: Outcome, value: str, shots: int) -> str:
+    """Format the results of a value, and how many of its runs failed."""
     n_failed, averages = outcome.failed[value, shots], outcome.averages
     shown = [f"({n_failed} failed)"] if n_failed else []
     if (value, shots) in averages:
-        shown.insert(0, show_spread(get_spread(averages[value, shots])))
+        shown.insert(0, format_spread(get_spread(averages[value, shots])))
     return " ".join(shown)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from ..errors import MissingExtraError, SettingError
 from ..writing import write_whole
-from .benchmark import show_shots
+from .benchmark import format_shots
 from .comparison import Row
 from .geometry import HeatMap, SpanMap
 
@@ -90,7 +90,7 @@ def check_installed() -> None:
 
 
 def get_style(number: int) -> dict[str, str]:
-    """The color and the marker of one of many things."""
+    """Return a color and a marker that no other number below 80 has."""
     return {
         "color": COLORS[number % len(COLORS)],
         "marker": MARKERS[number // len(COLORS) % len(MARKERS)],
@@ -117,7 +117,9 @@ def draw_comparison(rows: list[Row]) -> Any:
         ]
         places, values = zip(*bars, strict=True) if bars else ((), ())
         color = COLORS[i % len(COLORS)]
-        drawn = axes.barh(places, values, height, label=show_shots(shots), color=color)
+        drawn = axes.barh(
+            places, values, height, label=format_shots(shots), color=color
+        )
         axes.bar_label(drawn, fmt="%.1f", padding=2, fontsize=8)
     middle = height * (len(kinds) - 1) / 2
     axes.set_yticks([place + middle for place in range(len(names))], names)
@@ -178,12 +180,12 @@ def draw_confusion(table: Mapping[str, Mapping[str, int]]) -> Any:
 
 
 def measure_names(names: Iterable[str]) -> float:
-    """How much room names take beside what they name, in inches."""
+    """Return the width of the longest name, in inches."""
     return LETTER * max((len(cut(name)) for name in names), default=0)
 
 
 def cut(name: str) -> str:
-    """A name that is short enough."""
+    """Shorten a long name."""
     return name if len(name) <= MOST_LETTERS else f"{name[: MOST_LETTERS - 1]}…"
 
 

@@ -1,4 +1,4 @@
-"""A query set that is encoded once and recognized many times."""
+"""Encode a query set once, and recognize it many times."""
 
 from collections.abc import Callable, Iterable
 from time import perf_counter
@@ -38,7 +38,7 @@ class State(NamedTuple):
         )
 
     def restore(self, doc: Doc) -> None:
-        """Take the doc back to it."""
+        """Restore the annotation of the doc."""
         default = "outside" if self.is_annotated else "missing"
         doc.set_ents(self.ents, blocked=self.blocked, default=default)
         for key in set(doc.spans) - self.groups:

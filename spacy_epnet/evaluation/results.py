@@ -30,7 +30,7 @@ def refuse_others(path: Path, message: str) -> Iterator[None]:
 
 
 class ResultsFile(ABC):
-    """The results so far, in a file that is whole at any time.
+    """Results so far, in a file that is complete at any time.
 
     path (Optional[Path]): The file. If it has results of the same benchmark, they
         are taken over.
@@ -82,7 +82,7 @@ class ResultsFile(ABC):
 
     @abstractmethod
     def summarize(self) -> Any:
-        """RETURNS (Any): What is to be told of all runs together, in terms of JSON."""
+        """RETURNS (Any): A summary of all runs, as JSON."""
 
 
 class Results(ResultsFile):
@@ -145,7 +145,7 @@ class Results(ResultsFile):
             by_row[profile, shots][target] = f"all {len(runs)} failed"
         for group in self.summarize():
             row = group["profile"], group["shots"]
-            by_row[row][group["target"]] = show_f1(group)
+            by_row[row][group["target"]] = format_f1(group)
             means[row].append(group["f"]["mean"])
         targets = [target["name"] for target in self.header["targets"]]
         header = ["profile", "shots", *targets]
@@ -168,21 +168,22 @@ def to_markdown(header: list[str], rows: list[list[str]]) -> str:
 
 
 def _as_read(data: dict[str, Any]) -> dict[str, Any]:
-    """Data as it will be when it is read from the file, because JSON rounds."""
-    return srsly.json_loads(srsly.json_dumps(data))
+    """Return data as it will be read from the file, because JSON rounds."""
+    read: dict[str, Any] = srsly.json_loads(srsly.json_dumps(data))
+    return read
 
 
 def get_spread(values: list[float]) -> dict[str, float]:
-    """Mean and standard deviation."""
+    """Compute mean and standard deviation."""
     return {"mean": fmean(values), "std": pstdev(values)}
 
 
-def show_spread(spread: dict[str, float]) -> str:
-    """Write a mean with its standard deviation."""
+def format_spread(spread: dict[str, float]) -> str:
+    """Format a mean with its standard deviation."""
     return f"{spread['mean']:.1f} ± {spread['std']:.1f}"
 
 
-def show_f1(group: dict[str, Any]) -> str:
-    """Write the F1 of a group of runs, and how many of them failed."""
+def format_f1(group: dict[str, Any]) -> str:
+    """Format the F1 of a group of runs, and how many of them failed."""
     failed = f" ({group['failed']} failed)" if group["failed"] else ""
-    return show_spread(group["f"]) + failed
+    return format_spread(group["f"]) + failed

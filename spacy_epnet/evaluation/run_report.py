@@ -1,4 +1,4 @@
-"""A page that shows a run: what was trained, adapted and measured in a folder."""
+"""Write a page about a run: what was trained, adapted and measured in a folder."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -15,7 +15,7 @@ from spacy.util import dict_to_dot
 from ..corpora.corpus import Corpus
 from ..errors import TooFewError
 from ..recognizer.pipeline import find_recognizer
-from .benchmark import show_shots
+from .benchmark import format_shots
 from .geometry import make_heat_map, make_span_map
 from .mistakes import (
     KINDS,
@@ -36,7 +36,7 @@ from .pages import (
 )
 from .plots import Line, draw_confusion, draw_heat_maps, draw_lines, draw_span_maps
 from .query import get_prf
-from .results import refuse_others, show_f1, show_spread
+from .results import format_f1, format_spread, refuse_others
 from .runs import RunFolder
 
 # Sentences with the most mistakes that are shown.
@@ -59,17 +59,17 @@ def write_report(
     RETURNS (str): The page.
     """
     parts: dict[str, Callable[[], Iterable[str]]] = {}
-    parts["Results"] = lambda: show_benchmarks(run)
+    parts["Results"] = lambda: render_benchmarks(run)
     if nlp is not None and test is not None:
         docs = Corpus(test, nlp.vocab).docs
         recognize = cache(lambda: recognize_marked(nlp, docs))
-        parts["Test set"] = lambda: show_corpus(test, nlp, recognize())
-        parts["Mistakes"] = lambda: show_mistakes(nlp, recognize())
-        parts["Where entities are"] = lambda: show_spans(nlp, docs)
+        parts["Test set"] = lambda: render_corpus(test, nlp, recognize())
+        parts["Mistakes"] = lambda: render_mistakes(nlp, recognize())
+        parts["Where entities are"] = lambda: render_spans(nlp, docs)
     if nlp is not None:
-        parts["Types"] = lambda: show_types(nlp)
-    parts["Learning curves"] = lambda: show_curves(run)
-    parts["Settings"] = lambda: show_settings(run, nlp)
+        parts["Types"] = lambda: render_types(nlp)
+    parts["Learning curves"] = lambda: render_curves(run)
+    parts["Settings"] = lambda: render_settings(run, nlp)
     sections = []
     for heading, make in parts.items():
         on_part(heading)
@@ -77,8 +77,8 @@ def write_report(
     return make_page(f"Report on {run.path.resolve().name}", sections)
 
 
-def show_benchmarks(run: RunFolder) -> Iterator[str]:
-    """Tables of F1, with spreads."""
+def render_benchmarks(run: RunFolder) -> Iterator[str]:
+    """Render tables of F1, with spreads."""
     for file, data in run.benchmarks.items():
         with refuse_others(
             run.path / file,
@@ -87,19 +87,19 @@ def show_benchmarks(run: RunFolder) -> Iterator[str]:
         ):
             yield make_heading(file)
             rows = [
-                [g["target"], g["profile"], show_shots(g["shots"]), g["supports"]]
-                + [show_spread(g[key]) for key in "pr"]
-                + [show_f1(g)]
+                [g["target"], g["profile"], format_shots(g["shots"]), g["supports"]]
+                + [format_spread(g[key]) for key in "pr"]
+                + [format_f1(g)]
                 for g in data["summary"]
             ]
             header = ["target", "profile", "shots", "support sets"]
             yield make_table([*header, "precision", "recall", "F1"], rows)
             for group in data["summary"]:
-                shots = show_shots(group["shots"])
+                shots = format_shots(group["shots"])
                 kind = f"{group['target']}, {group['profile']}, {shots}"
                 per_type = group["per_type"].items()
                 own = [
-                    [t, *(show_spread(s[key]) for key in "prf")] for t, s in per_type
+                    [t, *(format_spread(s[key]) for key in "prf")] for t, s in per_type
                 ]
                 table = make_table(["type", "precision", "recall", "F1"], own)
                 yield fold(f"{kind}, each type", table)
@@ -124,8 +124,8 @@ def show_benchmarks(run: RunFolder) -> Iterator[str]:
             )
 
 
-def show_settings(run: RunFolder, nlp: Language | None) -> Iterator[str]:
-    """How it was adapted, and what the pipeline is."""
+def render_settings(run: RunFolder, nlp: Language | None) -> Iterator[str]:
+    """Render the settings of adaptations and facts about the pipeline."""
     for file, data in run.adaptations.items():
         with refuse_others(
             run.path / file,
@@ -138,7 +138,7 @@ def show_settings(run: RunFolder, nlp: Language | None) -> Iterator[str]:
             yield make_heading("Support set")
             yield make_table(["type", "examples"], data["support"].items())
             yield make_heading("Source")
-            yield from show_source(data["source"])
+            yield from render_source(data["source"])
             for problem in data["problems"]:
                 yield make_paragraph(f"{problem['where']}: {problem['what']}")
     if nlp is not None:
@@ -159,8 +159,8 @@ def show_settings(run: RunFolder, nlp: Language | None) -> Iterator[str]:
         yield make_table(["what", "value"], facts.items())
 
 
-def show_source(source: dict[str, Any]) -> Iterator[str]:
-    """What was adapted."""
+def render_source(source: dict[str, Any]) -> Iterator[str]:
+    """Render which source was adapted."""
     name, types = f"{source['name']} {source['version']}", source["types"]
     yield make_paragraph(f"{name}, which knows {len(types)} types")
     if source["corpora"]:
@@ -171,8 +171,8 @@ def show_source(source: dict[str, Any]) -> Iterator[str]:
         yield fold("Its types", make_paragraph(", ".join(types)))
 
 
-def show_curves(run: RunFolder) -> Iterator[str]:
-    """How losses fell, and scores rose."""
+def render_curves(run: RunFolder) -> Iterator[str]:
+    """Render curves of losses and scores."""
     for file, rows in run.logs.items():
         with refuse_others(
             run.path / file,
@@ -204,8 +204,8 @@ def show_curves(run: RunFolder) -> Iterator[str]:
                 yield embed_figure(figure, f"Loss of the adaptation, {file}")
 
 
-def show_types(nlp: Language) -> Iterator[str]:
-    """How far types are from each other."""
+def render_types(nlp: Language) -> Iterator[str]:
+    """Render the distances between types."""
     pipe = find_recognizer(nlp).recognizer
     if pipe.list_centers() is None:
         return
@@ -220,8 +220,8 @@ def show_types(nlp: Language) -> Iterator[str]:
     yield make_table(["mean over pairs of", "squared distance"], rows)
 
 
-def show_corpus(path: Path, nlp: Language, examples: list[Example]) -> Iterator[str]:
-    """What is in the test set, and how much of it is recognized."""
+def render_corpus(path: Path, nlp: Language, examples: list[Example]) -> Iterator[str]:
+    """Render the size of the test set and the scores on it."""
     docs = [eg.reference for eg in examples]
     counts = Counter(ent.label_ for doc in docs for ent in doc.ents)
     tokens = sum(len(doc) for doc in docs)
@@ -230,19 +230,19 @@ def show_corpus(path: Path, nlp: Language, examples: list[Example]) -> Iterator[
     )
     pipe = find_recognizer(nlp).recognizer
     scores = get_prf(pipe.score(examples), counts)
-    rows: list[list[Any]] = [["all", *show_prf(scores), counts.total()]]
+    rows: list[list[Any]] = [["all", *format_prf(scores), counts.total()]]
     for label, count in counts.most_common():
-        rows.append([label, *show_prf(scores["per_type"][label]), count])
+        rows.append([label, *format_prf(scores["per_type"][label]), count])
     yield make_table(["type", "precision", "recall", "F1", "entities"], rows)
 
 
-def show_prf(scores: dict[str, Any]) -> list[str]:
-    """Precision, recall and F1."""
+def format_prf(scores: dict[str, Any]) -> list[str]:
+    """Format precision, recall and F1."""
     return [f"{scores[key]:.1f}" for key in "prf"]
 
 
-def show_spans(nlp: Language, docs: list[Doc]) -> Iterator[str]:
-    """Where entities are."""
+def render_spans(nlp: Language, docs: list[Doc]) -> Iterator[str]:
+    """Render a map of entities and types."""
     pipe = find_recognizer(nlp).recognizer
     known = {*pipe.labels} & {ent.label_ for doc in docs for ent in doc.ents}
     if pipe.list_centers() is None or not known:
@@ -256,8 +256,8 @@ def show_spans(nlp: Language, docs: list[Doc]) -> Iterator[str]:
         yield embed_figure(draw_span_maps({"test set": found}), caption)
 
 
-def show_mistakes(nlp: Language, examples: list[Example]) -> Iterator[str]:
-    """What goes wrong on the test set, and where most."""
+def render_mistakes(nlp: Language, examples: list[Example]) -> Iterator[str]:
+    """Render the mistakes on the test set."""
     pipe = find_recognizer(nlp).recognizer
     analysis = Analysis(find_mistakes(examples), list_known(pipe.learned["support"]))
     if not analysis.findings:
@@ -268,11 +268,11 @@ def show_mistakes(nlp: Language, examples: list[Example]) -> Iterator[str]:
     caption = "Which types are taken for which: how often, and the share by color"
     yield embed_figure(draw_confusion(analysis.confuse()), caption)
     yield make_heading("The sentences with the most mistakes")
-    yield from show_worst(examples, analysis.findings)
+    yield from render_worst(examples, analysis.findings)
 
 
-def show_worst(examples: list[Example], findings: list[Finding]) -> Iterator[str]:
-    """The worst sentences, as they are marked and as they are recognized."""
+def render_worst(examples: list[Example], findings: list[Finding]) -> Iterator[str]:
+    """Render the worst sentences, as marked and as recognized."""
     wrong = Counter(f.example for f in findings if f.kind != "right")
     if not wrong:
         yield make_paragraph("There are no mistakes.")
@@ -286,7 +286,7 @@ def show_worst(examples: list[Example], findings: list[Finding]) -> Iterator[str
 
 
 def _show(value: Any) -> str:
-    """A setting as in a config."""
+    """Format a setting as in a config."""
     if callable(value):
         return getattr(value, "__qualname__", str(value))
     return value if isinstance(value, str) else srsly.json_dumps(value)

@@ -1,4 +1,4 @@
-"""What the folder of a run has to show."""
+"""Find the artifacts in the folder of a run."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +13,7 @@ from ..recognizer.pipeline import is_pipeline
 
 @dataclass
 class RunFolder:
-    """What a folder has to show.
+    """Artifacts found in a run folder.
 
     path (Path): The folder.
     pipeline (Optional[Path]): A pipeline in it, the adapted one if there are several.
@@ -78,7 +78,7 @@ def read_folder(path: Path) -> RunFolder:
 
 
 def _parse(text: str) -> dict[str, Any]:
-    """A JSON object, or an empty one if it is something else."""
+    """Parse a JSON object, or return an empty one if it is something else."""
     try:
         return _as_dict(srsly.json_loads(text))
     except ValueError:

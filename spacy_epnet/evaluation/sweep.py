@@ -90,7 +90,7 @@ def combine(settings: list[Setting]) -> dict[str, dict[str, Any]]:
     ways = {}
     for values in product(*(setting.values for setting in settings)):
         chosen = list(zip(settings, values, strict=True))
-        title = ", ".join(f"{s.title}={show_value(v)}" for s, v in chosen)
+        title = ", ".join(f"{s.title}={format_value(v)}" for s, v in chosen)
         ways[title] = {setting.name: value for setting, value in chosen}
     return ways
 
@@ -112,8 +112,8 @@ def list_profiles(
     }
 
 
-def show_value(value: Any) -> str:
-    """Write a value as in a config."""
+def format_value(value: Any) -> str:
+    """Format a value as in a config."""
     return value if isinstance(value, str) else srsly.json_dumps(value)
 
 

@@ -20,7 +20,7 @@ from .episode_benchmark import EpisodeBenchmark, Scoring
 
 @dataclass(frozen=True)
 class Task:
-    """What is to be measured, in words that another process understands.
+    """A benchmark of episodes, described for another process.
 
     model (str): The source pipeline.
     profile (Profile): How it is adapted.
