@@ -13,8 +13,8 @@ from weasel.util import load_project_config
 
 import spacy_epnet
 from spacy_epnet.cli import epnet_cli
-from spacy_epnet.epnet.component import EPNetRecognizer
-from spacy_epnet.recognizer.settings import read_profiles
+from spacy_epnet.epnet.settings import EPNetSettings
+from spacy_epnet.recognizer.settings import make_adapt_config
 
 from .conftest import ROOT
 from .util.pages import read_blocks
@@ -22,7 +22,6 @@ from .util.pages import read_blocks
 assert epnet_cli
 README = (ROOT / "README.md").read_text(encoding="utf8")
 ADAPTING = (ROOT / "docs" / "adapting.md").read_text(encoding="utf8")
-PROFILES = read_profiles(EPNetRecognizer.profiles)
 PROJECT = load_project_config(ROOT, interpolate=False)
 PAGES = {
     str(path.relative_to(ROOT)): path.read_text(encoding="utf8")
@@ -147,8 +146,11 @@ def test_what_is_named_in_python_is_there():
 
 
 def test_settings_are_documented_with_their_values():
-    default, paper = (PROFILES[name] for name in ("default", "paper"))
-    for name in set(default) - {"one_shot", "extend"}:
+    default, paper = (
+        make_adapt_config(EPNetSettings.Adapt, name, {}, shots=5, extends=False)
+        for name in ("default", "paper")
+    )
+    for name in default:
         row = f"| `{name}` | {show(default[name])} | {show(paper[name])} |"
         assert row in ADAPTING
 

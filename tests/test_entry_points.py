@@ -12,7 +12,7 @@ import spacy
 from spacy import registry
 from spacy.util import load_config, load_model_from_config
 
-from spacy_epnet.epnet.component import EPNetRecognizer
+from spacy_epnet.epnet.settings import EPNetSettings
 from spacy_epnet.recognizer.settings import make_adapt_config
 
 from .conftest import CONFIGS, ROOT
@@ -125,9 +125,9 @@ def test_the_configs_for_training_are_complete(tiny_encoder, path):
 
 def test_the_config_for_adapting_is_understood():
     settings = dict(load_config(ROOT / "configs" / "adapt.cfg")["adapt"])
-    path, shots = EPNetRecognizer.profiles, {"shots": 5, "extends": False}
-    config = make_adapt_config(path, settings.pop("profile"), settings, **shots)
-    assert config == make_adapt_config(path, "default", {}, **shots)
+    kind, shots = EPNetSettings.Adapt, {"shots": 5, "extends": False}
+    config = make_adapt_config(kind, settings.pop("profile"), settings, **shots)
+    assert config == make_adapt_config(kind, "default", {}, **shots)
 
 
 @pytest.mark.parametrize("name", CONFIGS)

@@ -13,7 +13,7 @@ from ..recognizer.pipeline import RecognizerPipeline, find_recognizer
 from ..recognizer.settings import (
     AdaptSettings,
     make_adapt_config,
-    resolve_adapt_settings,
+    resolve_settings,
 )
 from ..recognizer.task import AdaptTask, LearningReport, OnStep
 from ..types import TokenVectors
@@ -125,15 +125,16 @@ def choose_settings(
     RETURNS (Tuple[Dict[str, Any], AdaptSettings]): The settings as in a config, and
         resolved.
     """
+    schema = recognizer.settings_type.Adapt
     config = make_adapt_config(
-        recognizer.profiles,
+        schema,
         profile,
         changes,
         shots=min(counts.values()),
         extends=extends,
         fixed=recognizer.fixed_when_extending,
     )
-    return config, resolve_adapt_settings(recognizer.adapt_type, config)
+    return config, resolve_settings(schema, config, prefix="adapt.")
 
 
 def copy_for_learning(

@@ -5,134 +5,87 @@ fine-tuned when types are exchanged.
 """
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from pydantic import Field
-from spacy.language import Language
 from spacy.tokens import Doc
-from thinc.api import Model
 
 from ..epnet.adaptation import gather_spans, number_columns
 from ..epnet.head import begin_projecting, get_prototypes, project_spans, set_prototype
 from ..epnet.prototype_recognizer import PrototypeRecognizer
 from ..epnet.prototypes import NONE_ROW, get_free_row, join
-from ..epnet.types import HeadOutput, ModelInput, Targets
+from ..epnet.settings import PREFER_NEAR, PREFER_PROBABLE, EPNetSettings
+from ..epnet.types import Targets
 from ..recognizer.candidates import find_docs, get_layout
-from ..recognizer.factory import (
-    SCORE_WEIGHTS,
-    WRITES,
-    add_shared_config,
-    make_recognizer,
-)
+from ..recognizer.factory import register_factory
 from ..recognizer.gold import Gold
-from ..recognizer.settings import AdaptSettings, ComponentSettings
+from ..recognizer.settings import AdaptSettings, RecognizerSettings
 from ..recognizer.span_pool import get_span_pool, sample_nones
 from ..recognizer.task import AdaptTask, LearningReport
 from ..types import Points
 from .means import get_halves_loss, get_means
 
-OWN_CONFIG = """
-[component]
-none_samples = 20
-hard_nones = 0.0
-inertia = 0.5
-overlaps = {"@misc": "spacy-epnet.prefer_near.v1"}
 
-[component.model]
-@architectures = "spacy-epnet.EPNet.v1"
-max_width = 10
-width_size = 25
-prototype_size = 512
-depth = 3
-n_prototypes = 101
-initial_dispersion = 2.0
-similarity = "euclidean"
-learn_rate_scale = 1.0
-edges = true
-"""
-
-
-class CPNetSettings(ComponentSettings):
-    """The settings of the component. See the factory for what they mean."""
-
-    none_samples: int = Field(ge=1)
-    hard_nones: float = Field(ge=0, le=1)
-    inertia: float = Field(ge=0, lt=1)
-    overlaps: Callable
-
-
-class CPNetAdaptSettings(AdaptSettings):
-    """The settings of an adaptation.
-
-    none_samples (int): None spans of each sentence, whose mean None's prototype is.
-    hard_nones (float): Share of them that overlaps an entity.
-    overlaps (Callable): The component's setting of that name after the adaptation.
+class CPNetSettings(RecognizerSettings):
+    """CP-Net: each span of up to `max_width` tokens takes the type whose examples have
+    the nearest mean.
     """
 
-    none_samples: int = Field(ge=1)
-    hard_nones: float = Field(ge=0, le=1)
-    overlaps: Callable
-
-
-@Language.factory(
-    "cpnet_ner",
-    assigns=WRITES,
-    default_config=add_shared_config(OWN_CONFIG),
-    default_score_weights=SCORE_WEIGHTS,
-)
-def make_cpnet_ner(
-    nlp: Language,
-    name: str,
-    model: Model[ModelInput, HeadOutput],
-    none_samples: int,
-    hard_nones: float,
-    inertia: float,
-    overlaps: Callable,
-    threshold: float,
-    overwrite_ents: bool,
-    spans_key: str | None,
-    scorer: Callable | None,
-):
-    """Construct a recognizer with conventional prototypes: every span of up to
-    `max_width` tokens takes the type whose examples have the nearest mean.
-
-    model (Model[ModelInput, HeadOutput]): The model, see `spacy-epnet.EPNet.v1`.
-    none_samples (int): None spans to sample from each sentence in an update.
-    hard_nones (float): Share of them that overlaps an entity, where there are any.
-    inertia (float): Share of the means so far in those after a batch of a training,
-        by which the source's own types are recognized.
-    overlaps (Callable[[Winner], float]): Which of two overlapping predictions is the
-        better one, see `decoding.py`.
-    threshold (float): Least probability of a predicted entity's type.
-    overwrite_ents (bool): Whether predictions replace entities that are in
-        `doc.ents` already and overlap them. Otherwise those stay.
-    spans_key (Optional[str]): Key of `doc.spans` for all predictions and their
-        probabilities. The component's name by default.
-    scorer (Optional[Callable]): The scoring method.
-    """
-    return make_recognizer(
-        CPNetRecognizer,
-        nlp,
-        name,
-        model,
-        scorer=scorer,
-        none_samples=none_samples,
-        hard_nones=hard_nones,
-        inertia=inertia,
-        overlaps=overlaps,
-        threshold=threshold,
-        overwrite_ents=overwrite_ents,
-        spans_key=spans_key,
+    none_samples: int = Field(
+        40,
+        ge=1,
+        description="None spans that are sampled from each sentence in an update. The "
+        "paper's are 20 for 1-shot and 40 for 5-shot targets.",
     )
+    hard_nones: float = Field(
+        0.5,
+        ge=0,
+        le=1,
+        description="Share of them that overlap an entity, where there are any.",
+    )
+    inertia: float = Field(
+        0.9,
+        ge=0,
+        lt=1,
+        description="Share of the former means in the means after a batch of a "
+        "training, by which the source's own types are recognized.",
+    )
+    overlaps: Callable[..., Any] = Field(
+        PREFER_NEAR, description="Which of two overlapping predictions is kept."
+    )
+
+    class Model(EPNetSettings.Model):
+        """The settings of the model."""
+
+        initial_dispersion: float = Field(
+            2.0,
+            gt=0,
+            description="Mean squared distance between the initial prototypes.",
+        )
+
+    class Adapt(AdaptSettings):
+        """The settings of an adaptation. Nothing is fine-tuned. Of overlapping spans
+        the more probable one is right more often, on source types that were held out.
+        """
+
+        none_samples: int = Field(
+            40,
+            ge=1,
+            description="None spans of each sentence, whose mean is None's prototype.",
+        )
+        hard_nones: float = Field(
+            0.5, ge=0, le=1, description="Share of them that overlap an entity."
+        )
+        overlaps: Callable[..., Any] = Field(
+            PREFER_PROBABLE,
+            description="The component's setting of that name after the adaptation.",
+        )
 
 
 class CPNetRecognizer(PrototypeRecognizer):
     """Pipeline component for few-shot named entity recognition with CP-Net."""
 
     settings_type = CPNetSettings
-    adapt_type = CPNetAdaptSettings
-    profiles = Path(__file__).with_name("cpnet.cfg")
 
     def update_model(self, docs: list[Doc], golds: list[Gold]) -> dict[str, float]:
         """Let spans be near the means of their types, up to the gradients. See the
@@ -176,7 +129,7 @@ class CPNetRecognizer(PrototypeRecognizer):
             mean = inertia * before[row] + (1 - inertia) * means[column]
             set_prototype(head, row, mean.astype("f"))
 
-    def learn(self, task: AdaptTask, settings: CPNetAdaptSettings) -> LearningReport:
+    def learn(self, task: AdaptTask, settings: CPNetSettings.Adapt) -> LearningReport:
         """Take the means of the support set's spans. See the base."""
         ops, head = self.model.ops, self.model.get_ref("head")
         kept = self.generations if task.extends else []
@@ -211,3 +164,6 @@ class CPNetRecognizer(PrototypeRecognizer):
             {label: (str(rows[label]), str(n)) for label, n in counts.items()},
             {"spans": counts, "none_spans": n_nones},
         )
+
+
+make_cpnet_ner = register_factory("cpnet_ner", CPNetRecognizer)

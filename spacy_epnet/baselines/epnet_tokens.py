@@ -4,123 +4,58 @@ One of the paper's ablations. A token is a span of width 1. Which type follows w
 learned of the source, and handed to other types.
 """
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from spacy.language import Language
+from pydantic import Field
 from spacy.tokens import Doc, Span
-from thinc.api import Model
 
 from ..epnet.adaptation import EPNetReport
 from ..epnet.component import EPNetRecognizer
 from ..epnet.decoding import MAX_STARTS, Winner, keep_best, prefer_probable
 from ..epnet.head import measure_spans, project_spans
-from ..epnet.settings import EPNetAdaptSettings, EPNetSettings
-from ..epnet.types import HeadOutput, ModelInput
+from ..epnet.settings import EPNetSettings
 from ..recognizer.annotation import Prediction, split_by_doc
 from ..recognizer.candidates import get_layout, iter_windows, make_spans
-from ..recognizer.factory import (
-    SCORE_WEIGHTS,
-    WRITES,
-    add_shared_config,
-    make_recognizer,
-)
+from ..recognizer.factory import register_factory
 from ..recognizer.gold import Gold
 from ..recognizer.task import AdaptTask
 from ..types import Points, Spans, TokenVectors
 from .tokens.io_tags import decode_runs
-from .tokens.sequences import DependencySettings, SequenceRecognizer
+from .tokens.sequences import SequenceRecognizer
+from .tokens.settings import TransitionSettings
 from .tokens.transitions import Transfer
 
-OWN_CONFIG = """
-[component]
-transfer = "copy"
-temperature = 1.0
-tau = 2.0
-none_samples = 20
-hard_nones = 0.0
-dispersion_loss = true
-overlaps = {"@misc": "spacy-epnet.prefer_near.v1"}
 
-[component.model]
-@architectures = "spacy-epnet.EPNet.v1"
-max_width = 1
-width_size = 25
-prototype_size = 512
-depth = 3
-n_prototypes = 101
-initial_dispersion = 2.0
-similarity = "euclidean"
-learn_rate_scale = 1.0
-edges = false
-"""
-
-
-class TokenEPNetSettings(EPNetSettings, DependencySettings):
-    """The settings of the component. See the factory for what they mean."""
-
-
-@Language.factory(
-    "epnet_tokens_ner",
-    assigns=WRITES,
-    default_config=add_shared_config(OWN_CONFIG),
-    default_score_weights=SCORE_WEIGHTS,
-)
-def make_epnet_tokens_ner(
-    nlp: Language,
-    name: str,
-    model: Model[ModelInput, HeadOutput],
-    transfer: Transfer,
-    temperature: float,
-    tau: float,
-    none_samples: int,
-    hard_nones: float,
-    dispersion_loss: bool,
-    overlaps: Callable,
-    threshold: float,
-    overwrite_ents: bool,
-    spans_key: str | None,
-    scorer: Callable | None,
-):
-    """Construct EP-Net with token-level prototypes: every token takes the type of the
-    nearest prototype, the types of a sentence are chosen together, and a run of tokens
-    of one type is an entity.
-
-    model (Model[ModelInput, HeadOutput]): The model, see `spacy-epnet.EPNet.v1`, whose
-        spans are single tokens.
-    transfer (str): How transitions between types are handed to others: each is a "copy"
-        of its abstract one, or those that have the same one share it evenly ("even").
-    temperature (float): Power of the transitions. The smaller, the less they count.
-    tau (float): Mean squared distance wanted between prototypes.
-    none_samples (int): None tokens to sample from each sentence in an update.
-    hard_nones (float): Without effect, because tokens don't overlap.
-    dispersion_loss (bool): Whether to train the prototypes to be dispersed.
-    overlaps (Callable[[Winner], float]): Without effect, too.
-    threshold (float): Least probability of a predicted entity's type.
-    overwrite_ents (bool): Whether predictions replace entities that are in
-        `doc.ents` already and overlap them. Otherwise those stay.
-    spans_key (Optional[str]): Key of `doc.spans` for all predictions and their
-        probabilities. The component's name by default.
-    scorer (Optional[Callable]): The scoring method.
+class TokenEPNetSettings(EPNetSettings, TransitionSettings):
+    """EP-Net with token-level prototypes: each token takes the type of the nearest
+    prototype, the types of a sentence are chosen together, and a run of tokens of one
+    type is an entity.
     """
-    return make_recognizer(
-        TokenEPNetRecognizer,
-        nlp,
-        name,
-        model,
-        scorer=scorer,
-        transfer=transfer,
-        temperature=temperature,
-        tau=tau,
-        none_samples=none_samples,
-        hard_nones=hard_nones,
-        dispersion_loss=dispersion_loss,
-        overlaps=overlaps,
-        threshold=threshold,
-        overwrite_ents=overwrite_ents,
-        spans_key=spans_key,
+
+    hard_nones: float = Field(
+        0.0, ge=0, le=0, description="Always 0: tokens don't overlap."
     )
+    transfer: Transfer = Field(
+        "copy", description=TransitionSettings.model_fields["transfer"].description
+    )
+    temperature: float = Field(
+        1.0,
+        gt=0,
+        description=TransitionSettings.model_fields["temperature"].description,
+    )
+
+    class Model(EPNetSettings.Model):
+        """The settings of the model."""
+
+        max_width: int = Field(
+            1, ge=1, le=1, description="Always 1: a span is a token."
+        )
+        edges: bool = Field(
+            False,
+            description="Whether a token is also its own first and last token, which "
+            "adds nothing.",
+        )
 
 
 class TokenEPNetRecognizer(SequenceRecognizer, EPNetRecognizer):
@@ -138,7 +73,7 @@ class TokenEPNetRecognizer(SequenceRecognizer, EPNetRecognizer):
         """Learn from the tokens of a batch. See the base."""
         return super().update_model(docs, list(map(split_entities, golds)))
 
-    def learn(self, task: AdaptTask, settings: EPNetAdaptSettings) -> EPNetReport:
+    def learn(self, task: AdaptTask, settings: EPNetSettings.Adapt) -> EPNetReport:
         """Learn from the tokens of a support set. See the base."""
         golds = list(map(split_entities, task.golds))
         return super().learn(replace(task, golds=golds), settings)
@@ -218,3 +153,6 @@ def split_entities(gold: Gold) -> Gold:
         for token in ent
     ]
     return gold._replace(ents=tokens)
+
+
+make_epnet_tokens_ner = register_factory("epnet_tokens_ner", TokenEPNetRecognizer)

@@ -21,7 +21,7 @@ from .assignment import (
 from .finetuning import Tuning
 from .head import get_prototypes, project_spans
 from .prototypes import NONE_ROW, Generation, join, list_rows
-from .settings import EPNetAdaptSettings
+from .settings import EPNetSettings
 
 
 @dataclass
@@ -97,7 +97,7 @@ def assign_prototypes(
     head: Model,
     task: AdaptTask,
     pool: SpanPool,
-    settings: EPNetAdaptSettings,
+    settings: EPNetSettings.Adapt,
     *,
     kept: list[Generation],
     known: dict[str, int],
@@ -109,7 +109,7 @@ def assign_prototypes(
     head (Model): The head.
     task (AdaptTask): The support set.
     pool (SpanPool): Its spans.
-    settings (EPNetAdaptSettings): How to choose.
+    settings (EPNetSettings.Adapt): How to choose.
     kept (List[Generation]): Types that stay, whose rows can't be taken.
     known (Dict[str, int]): The rows of all types that the source has been trained on.
     known_names (Tuple[str, ...]): Their names.

@@ -1,6 +1,5 @@
 """EP-Net as a pipeline component: entities by the nearest prototype."""
 
-from pathlib import Path
 from typing import Any, ClassVar
 
 from spacy.tokens import Doc
@@ -8,7 +7,7 @@ from thinc.types import Floats2d
 
 from ..recognizer.candidates import find_docs, get_layout
 from ..recognizer.gold import Gold
-from ..recognizer.settings import ComponentSettings
+from ..recognizer.settings import RecognizerSettings
 from ..recognizer.span_pool import get_span_pool, sample_nones
 from ..recognizer.task import AdaptTask
 from .adaptation import (
@@ -26,15 +25,13 @@ from .losses import get_loss
 from .prototype_recognizer import PrototypeRecognizer
 from .prototypes import join, list_rows
 from .scopes import get_families, get_scopes
-from .settings import EPNetAdaptSettings, EPNetSettings
+from .settings import EPNetSettings
 
 
 class EPNetRecognizer(PrototypeRecognizer):
     """Pipeline component for few-shot named entity recognition with EP-Net."""
 
-    settings_type: ClassVar[type[ComponentSettings]] = EPNetSettings
-    adapt_type = EPNetAdaptSettings
-    profiles = Path(__file__).with_name("profiles.cfg")
+    settings_type: ClassVar[type[RecognizerSettings]] = EPNetSettings
 
     def __init__(self, *args: Any, **settings: Any):
         super().__init__(*args, **settings)
@@ -87,7 +84,7 @@ class EPNetRecognizer(PrototypeRecognizer):
         families = get_families(self.corpora)
         return get_known_names(self.learned["ever_assigned"], families)
 
-    def learn(self, task: AdaptTask, settings: EPNetAdaptSettings) -> EPNetReport:
+    def learn(self, task: AdaptTask, settings: EPNetSettings.Adapt) -> EPNetReport:
         """Assign prototypes to new types, and fine-tune them. See the base."""
         self.name_vectors |= task.names
         head = self.model.get_ref("head")

@@ -14,7 +14,7 @@ from ..recognizer.span_pool import SpanPool, sample_nones
 from ..recognizer.task import OnStep, has_stopped_falling, split_evenly
 from ..types import TokenVectors
 from .losses import get_loss
-from .settings import EPNetAdaptSettings
+from .settings import EPNetSettings
 from .types import Rows
 
 STEP_LIMIT = "the step limit was reached"
@@ -32,7 +32,7 @@ class Tuning:
     steps: int = 0
     stopped: str = STEP_LIMIT
 
-    def add(self, loss: float, settings: EPNetAdaptSettings) -> None:
+    def add(self, loss: float, settings: EPNetSettings.Adapt) -> None:
         """Note a loss, once in a pass over the support set."""
         self.losses.append(loss)
         recent = self.losses[-SMOOTHING:]
@@ -47,7 +47,7 @@ def tune(
     tokens: TokenVectors,
     pool: SpanPool,
     rows: Rows,
-    settings: EPNetAdaptSettings,
+    settings: EPNetSettings.Adapt,
     *,
     tau: float,
     trained_rows: list[int],
@@ -60,7 +60,7 @@ def tune(
     tokens (TokenVectors): The support set.
     pool (SpanPool): The spans of the support set.
     rows (Rows): The prototypes in use, None's first.
-    settings (EPNetAdaptSettings): The settings of the adaptation.
+    settings (EPNetSettings.Adapt): The settings of the adaptation.
     tau (float): Mean squared distance wanted between prototypes.
     trained_rows (List[int]): The prototypes that may move.
     trains_projection (bool): Whether the projection may move as well.
@@ -148,7 +148,7 @@ def choose_batch_size(pool: SpanPool) -> int | None:
     return first.stop if others else None
 
 
-def sample(pool: SpanPool, settings: EPNetAdaptSettings, ops: Ops) -> SpanPool:
+def sample(pool: SpanPool, settings: EPNetSettings.Adapt, ops: Ops) -> SpanPool:
     """Sample None spans as the settings say."""
     return sample_nones(
         pool, count=settings.none_samples, hard_share=settings.hard_nones, ops=ops

@@ -11,7 +11,7 @@ many times.
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 from spacy.tokens import Doc
 from thinc.api import Model, get_torch_default_device
@@ -20,9 +20,10 @@ from thinc.types import Floats2d
 from .._compat import get_network
 from ..encoder.vectors import build_flat_tokens
 from ..encoder.weights import renew_shim
-from ..errors import InvalidSettingError
+from ..recognizer.settings import takes
 from .head import build_head
 from .prototypes import get_initial_scale
+from .settings import EPNetSettings
 from .types import HeadOutput, ModelInput
 
 # Cosines alone are too close to each other to be sure of one type among many. So a
@@ -30,65 +31,34 @@ from .types import HeadOutput, ModelInput
 COSINE_RADIUS = 3.0
 
 
+@takes(EPNetSettings.Model)
 def build_epnet_model(
-    tok2vec: Model[list[Doc], list[Floats2d]],
-    max_width: int = 10,
-    width_size: int = 25,
-    prototype_size: int = 512,
-    depth: int = 3,
-    n_prototypes: int = 101,
-    initial_dispersion: float = 2.0,
-    similarity: Literal["euclidean", "cosine"] = "euclidean",
-    learn_rate_scale: float = 1.0,
-    edges: bool = True,
+    tok2vec: Model[list[Doc], list[Floats2d]], settings: EPNetSettings.Model
 ) -> Model[ModelInput, HeadOutput]:
     """Build EP-Net over a layer that makes token vectors.
 
     tok2vec (Model[List[Doc], List[Floats2d]]): The token vectors, usually a
         listener to the pipeline's transformer.
-    max_width (int): Longest candidate span, in tokens (the paper's epsilon).
-    width_size (int): Size of a width embedding (d3).
-    prototype_size (int): Size of a prototype and of the projection's layers (d1).
-    depth (int): Layers of the projection.
-    n_prototypes (int): Prototypes to begin with, None's included. The table grows
-        when there are more types.
-    initial_dispersion (float): Mean squared distance between the initial
-        prototypes. Should be the component's tau.
-    similarity (str): "euclidean" for squared distances, "cosine" to compare
-        directions only.
-    learn_rate_scale (float): Learning rate of the model's own weights, which begin
-        at random, as a multiple of the pipeline's. For the Adam optimizer.
-    edges (bool): Whether a span is described by its first and last tokens, beside the
-        maximum over all of them, which is all that the paper has.
+    settings (EPNetSettings.Model): The settings, in a config each by itself.
     """
-    sizes = {
-        "max_width": max_width,
-        "width_size": width_size,
-        "prototype_size": prototype_size,
-        "depth": depth,
-        "n_prototypes": n_prototypes,
-        "initial_dispersion": initial_dispersion,
-        "learn_rate_scale": learn_rate_scale,
-    }
-    for setting, value in sizes.items():
-        if value <= 0:
-            raise InvalidSettingError(setting, value, "a number above 0")
     make_network = partial(
         _make_network,
-        max_width=max_width,
-        width_size=width_size,
-        prototype_size=prototype_size,
-        depth=depth,
-        initial_scale=get_initial_scale(initial_dispersion, prototype_size),
-        radius=COSINE_RADIUS if similarity == "cosine" else None,
-        edges=edges,
+        max_width=settings.max_width,
+        width_size=settings.width_size,
+        prototype_size=settings.prototype_size,
+        depth=settings.depth,
+        initial_scale=get_initial_scale(
+            settings.initial_dispersion, settings.prototype_size
+        ),
+        radius=COSINE_RADIUS if settings.similarity == "cosine" else None,
+        edges=settings.edges,
     )
     flat_tokens = build_flat_tokens(tok2vec)
     head = build_head(
         make_network,
-        n_prototypes=n_prototypes,
-        learn_rate_scale=learn_rate_scale,
-        similarity=similarity,
+        n_prototypes=settings.n_prototypes,
+        learn_rate_scale=settings.learn_rate_scale,
+        similarity=settings.similarity,
     )
     return Model(
         "epnet",
@@ -96,7 +66,7 @@ def build_epnet_model(
         init=init,
         layers=[flat_tokens, head],
         refs={"flat_tokens": flat_tokens, "head": head, "tok2vec": tok2vec},
-        attrs={"max_width": max_width, "resize_output": grow_prototypes},
+        attrs={"max_width": settings.max_width, "resize_output": grow_prototypes},
     )
 
 

@@ -19,7 +19,7 @@ from ..corpora.sampling import sample_greedily
 from ..errors import CorpusError, LearningError, SettingError, SupportError
 from ..recognizer.base import FewShotRecognizer
 from ..recognizer.pipeline import find_recognizer, hash_pipeline
-from ..recognizer.settings import make_adapt_config, resolve_adapt_settings
+from ..recognizer.settings import make_adapt_config, resolve_settings
 from .query import Queries, check_query, get_prf
 
 PACKAGES = (
@@ -81,12 +81,16 @@ class Profile(NamedTuple):
         """
         described = {
             name: make_adapt_config(
-                pipe.profiles, self.base, self.changes, shots=shots, extends=False
+                pipe.settings_type.Adapt,
+                self.base,
+                self.changes,
+                shots=shots,
+                extends=False,
             )
             for name, shots in (("one_shot", 1), ("several_shots", 5))
         }
         for config in described.values():
-            resolve_adapt_settings(pipe.adapt_type, config)
+            resolve_settings(pipe.settings_type.Adapt, config, prefix="adapt.")
         return described
 
 

@@ -37,7 +37,7 @@ from .checks import (
     check_labels,
 )
 from .gold import Gold, GoldStatistics, read_gold
-from .settings import AdaptSettings, ComponentConfig, ComponentSettings
+from .settings import ComponentConfig, RecognizerSettings
 from .task import AdaptTask, LearningReport
 
 
@@ -55,10 +55,7 @@ class FewShotRecognizer(TrainablePipe):
     """
 
     # The settings of the component, and those of an adaptation.
-    settings_type: ClassVar[type[ComponentSettings]] = ComponentSettings
-    adapt_type: ClassVar[type[AdaptSettings]] = AdaptSettings
-    # Ways to adapt it, as a config with a section for each.
-    profiles: ClassVar[Path] = Path(__file__).with_name("profiles.cfg")
+    settings_type: ClassVar[type[RecognizerSettings]] = RecognizerSettings
     # Whether learning new types trains the encoder, too.
     trains_encoder: ClassVar[bool] = False
     # Settings of an adaptation that can't be changed when types are added to others.
@@ -104,7 +101,7 @@ class FewShotRecognizer(TrainablePipe):
         """Learn types from a support set. The labels are those to be known afterwards.
 
         task (AdaptTask): The support set, encoded.
-        settings (AdaptSettings): The settings of the adaptation, see `adapt_type`.
+        settings (AdaptSettings): The settings of the adaptation, see `settings_type`.
         RETURNS (LearningReport): What was learned.
         """
 

@@ -1,55 +1,85 @@
-"""What the factories of all recognizers have in common."""
+"""Factories of recognizers, made of their settings."""
 
-from typing import Any
+from collections.abc import Callable
+from inspect import Parameter, Signature
+from typing import Any, TypeVar
 
 from spacy.language import Language
-from thinc.api import Config, Model
+from thinc.api import Model
 
-# The annotation that they set.
-WRITES = ["doc.ents", "doc.spans", "token.ent_iob", "token.ent_type"]
+from .base import FewShotRecognizer
+from .settings import RecognizerSettings, make_parameters
 
-# What their training is judged by.
-SCORE_WEIGHTS = {"ents_f": 1.0, "ents_p": 0.0, "ents_r": 0.0, "ents_per_type": None}
+RecognizerT = TypeVar("RecognizerT", bound=FewShotRecognizer)
 
-SHARED_CONFIG = """
-[component]
-threshold = 0.0
-overwrite_ents = false
-spans_key = null
-scorer = {"@scorers": "spacy.ner_scorer.v1"}
-
-[component.model]
-
-[component.model.tok2vec]
-@architectures = "spacy-transformers.TransformerListener.v1"
-grad_factor = 1.0
-upstream = "*"
-pooling = {"@layers": "reduce_mean.v1"}
-"""
+# Token vectors of the pipeline's transformer, and how words are written, which an
+# uncased encoder doesn't see.
+TOK2VEC = {
+    "@architectures": "spacy-epnet.SurfaceTok2Vec.v1",
+    "tok2vec": {
+        "@architectures": "spacy-transformers.TransformerListener.v1",
+        "grad_factor": 1.0,
+        "upstream": "*",
+        "pooling": {"@layers": "reduce_mean.v1"},
+    },
+}
 
 
-def add_shared_config(own: str) -> dict[str, Any]:
-    """Make the default config of a factory.
+def register_factory(
+    factory: str, recognizer: type[RecognizerT]
+) -> Callable[..., RecognizerT]:
+    """Register the factory of a recognizer.
 
-    own (str): What is a recognizer's own, under [component] and [component.model].
-    RETURNS (Dict[str, Any]): The same with what all have.
+    factory (str): Its name, for `nlp.add_pipe`.
+    recognizer (Type[FewShotRecognizer]): The recognizer.
+    RETURNS (Callable): The factory, whose arguments and defaults are the settings of
+        the recognizer.
     """
-    shared = Config().from_str(SHARED_CONFIG)
-    return Config().from_str(own).merge(shared)["component"]
+
+    def make(
+        nlp: Language,
+        name: str,
+        model: Model[Any, Any],
+        scorer: Callable[..., Any] | None,
+        **settings: Any,
+    ) -> RecognizerT:
+        pipe = recognizer(nlp.vocab, model, name, scorer=scorer, **settings)
+        pipe.cfg.follow(nlp, name)
+        return pipe
+
+    own = ("nlp", Language), ("name", str), ("model", Model), ("scorer", Any)
+    parameters = [
+        *(Parameter(n, Parameter.KEYWORD_ONLY, annotation=kind) for n, kind in own),
+        *make_parameters(recognizer.settings_type),
+    ]
+    make.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    make.__name__ = make.__qualname__ = f"make_{factory}"
+    make.__doc__ = recognizer.settings_type.__doc__
+    return Language.factory(
+        factory,
+        assigns=["doc.ents", "doc.spans", "token.ent_iob", "token.ent_type"],
+        default_config=make_default_config(recognizer.settings_type),
+        default_score_weights={
+            "ents_f": 1.0,
+            "ents_p": 0.0,
+            "ents_r": 0.0,
+            "ents_per_type": None,
+        },
+    )(make)
 
 
-def make_recognizer(
-    kind: Any, nlp: Language, name: str, model: Model, **settings: Any
-) -> Any:
-    """Make a recognizer whose settings are those in the config of its pipeline.
+def make_default_config(settings: type[RecognizerSettings]) -> dict[str, Any]:
+    """Make the default config of a recognizer.
 
-    kind (Type[FewShotRecognizer]): What it is.
-    nlp (Language): The pipeline.
-    name (str): The component instance name.
-    model (Model): The model powering the component.
-    **settings: The settings, and the scorer.
-    RETURNS (FewShotRecognizer): The recognizer.
+    settings (Type[RecognizerSettings]): Its settings.
+    RETURNS (Dict[str, Any]): The config of the component and its model.
     """
-    pipe = kind(nlp.vocab, model, name, **settings)
-    pipe.cfg.follow(nlp, name)
-    return pipe
+    return {
+        **settings.get_defaults(),
+        "scorer": {"@scorers": "spacy.ner_scorer.v1"},
+        "model": {
+            "@architectures": settings.Model.architecture,
+            **settings.Model.get_defaults(),
+            "tok2vec": TOK2VEC,
+        },
+    }

@@ -1,60 +1,109 @@
-"""Settings: configs that spaCy's registry resolves and pydantic checks."""
+"""Settings: declared once, as pydantic classes with defaults and descriptions.
+
+A recognizer has one class, whose parts are the sections of a config:
+
+    class MySettings(RecognizerSettings):    [components.my_ner]
+        class Model(ModelSettings):          [components.my_ner.model]
+        class Adapt(AdaptSettings):          [adapt]
+
+The factory's signature and its default config are made of it (`factory.py`), the
+arguments of the function that builds the model (`takes`), all checks, the config that
+`spacy epnet init-config` writes, and docs/settings.md.
+"""
 
 from collections import UserDict
-from collections.abc import Collection, Mapping
-from functools import cache
-from pathlib import Path
-from typing import Any, TypeVar
+from collections.abc import Callable, Collection, Mapping
+from copy import deepcopy
+from functools import wraps
+from inspect import Parameter, Signature, signature
+from typing import Any, ClassVar, NamedTuple, TypeVar
 from weakref import ReferenceType, ref
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from spacy import registry
 from spacy.language import Language
-from spacy.util import load_config
+from thinc.api import Model
 
 from ..errors import InvalidSettingError, SettingError
 
 # From as many examples of the rarest type on, it isn't one-shot any more.
 SEVERAL_SHOTS = 3
-# Sections of a profile with the values that differ then.
-ONE_SHOT, EXTEND = "one_shot", "extend"
 
 SettingsT = TypeVar("SettingsT", bound="Settings")
+ModelT = TypeVar("ModelT", bound=Model[Any, Any])
 
 
 class Settings(BaseModel):
-    """Settings whose values are checked when they are set."""
+    """Settings whose values are checked when they are set.
+
+    The default of a registered function is its block in a config.
+    """
 
     model_config = ConfigDict(
         extra="forbid", strict=True, frozen=True, allow_inf_nan=False
     )
 
+    @classmethod
+    def get_defaults(cls) -> dict[str, Any]:
+        """RETURNS (Dict[str, Any]): The defaults, as they stand in a config."""
+        return {
+            name: deepcopy(field.default) for name, field in cls.model_fields.items()
+        }
 
-class ComponentSettings(Settings):
-    """The settings of every recognizer in a pipeline.
 
-    threshold (float): Least probability of a predicted entity's type.
-    overwrite_ents (bool): Whether predictions replace entities that are in `doc.ents`
-        already and overlap them. Otherwise those stay.
-    spans_key (Optional[str]): Key of `doc.spans` for all predictions and their
-        probabilities. The component's name by default.
-    """
+class ModelSettings(Settings):
+    """The settings of a model, besides the layer that makes token vectors."""
 
-    threshold: float = Field(ge=0, le=1)
-    overwrite_ents: bool
-    spans_key: str | None
+    # The registered function that builds the model.
+    architecture: ClassVar[str]
+
+
+class Profile(NamedTuple):
+    """A way to adapt: settings that differ from the defaults."""
+
+    changes: Mapping[str, Any] = {}
+    one_shot: Mapping[str, Any] = {}  # if the rarest type has one or two examples
+    extend: Mapping[str, Any] = {}  # if types are added to others
 
 
 class AdaptSettings(Settings):
-    """The settings of every adaptation.
+    """The settings of every adaptation."""
 
-    remember (bool): Whether to keep the support set in the pipeline, so that it can
-        explain what it recognizes.
-    seed (int): Decides all that is random.
-    """
+    profiles: ClassVar[Mapping[str, Profile]] = {"default": Profile()}
 
-    remember: bool
-    seed: int = Field(ge=0)
+    remember: bool = Field(
+        True,
+        description="Whether the pipeline keeps the support set, so that it can "
+        "explain its predictions.",
+    )
+    seed: int = Field(0, ge=0, description="Seed of all random numbers.")
+
+
+class RecognizerSettings(Settings):
+    """The settings of every recognizer in a pipeline."""
+
+    class Model(ModelSettings):
+        """The settings of its model."""
+
+    class Adapt(AdaptSettings):
+        """The settings of its adaptations."""
+
+    threshold: float = Field(
+        0.0,
+        ge=0,
+        le=1,
+        description="Minimum probability of a predicted entity's type.",
+    )
+    overwrite_ents: bool = Field(
+        False,
+        description="Whether predictions replace entities that are in `doc.ents` "
+        "already and overlap them. Otherwise those stay.",
+    )
+    spans_key: str | None = Field(
+        None,
+        description="Key of `doc.spans` for all predictions and their probabilities. "
+        "By default the component's name.",
+    )
 
 
 class ComponentConfig(UserDict[str, Any]):
@@ -64,13 +113,12 @@ class ComponentConfig(UserDict[str, Any]):
     the pipeline. Registered functions are given as a block, such as {"@misc": "..."}.
 
     schema (Type[Settings]): What is checked.
-    values (Mapping[str, Any]): The settings, their functions resolved.
+    values (Mapping[str, Any]): The settings that differ from the defaults.
     """
 
     def __init__(self, schema: type[Settings], values: Mapping[str, Any]):
-        check_settings(schema, values)
         super().__init__()
-        self.data.update(values)
+        self.data.update(resolve_settings(schema, values))
         self.schema = schema
         self._nlp: ReferenceType[Language] | None = None
         self._name = ""
@@ -128,20 +176,64 @@ def check_settings(
         ) from None
 
 
-@cache
-def read_profiles(path: Path) -> dict[str, dict[str, Any]]:
-    """Read the ways to adapt that come with a recognizer.
+def resolve_settings(
+    schema: type[SettingsT], values: Mapping[str, Any], *, prefix: str = ""
+) -> SettingsT:
+    """Add the defaults to settings, resolve registered functions, and check them.
 
-    path (Path): The file.
-    RETURNS (Dict[str, Dict[str, Any]]): Their settings. The values that differ with one
-        shot are under `one_shot`, those that differ when types are added to others
-        under `extend`.
+    schema (Type[Settings]): What they must be.
+    values (Mapping[str, Any]): The settings that differ from the defaults.
+    prefix (str): What is put before their names in messages.
+    RETURNS (Settings): All settings, ready to be used.
     """
-    return load_config(path)
+    config = {"settings": {**schema.get_defaults(), **values}}
+    return check_settings(schema, registry.resolve(config)["settings"], prefix=prefix)
+
+
+def make_parameters(schema: type[Settings]) -> list[Parameter]:
+    """Make the parameters of a function that takes settings.
+
+    schema (Type[Settings]): The settings.
+    RETURNS (List[Parameter]): A parameter for each, with its default.
+    """
+    return [
+        Parameter(
+            name,
+            Parameter.KEYWORD_ONLY,
+            default=schema.get_defaults()[name],
+            annotation=field.annotation,
+        )
+        for name, field in schema.model_fields.items()
+    ]
+
+
+def takes(
+    schema: type[SettingsT],
+) -> Callable[[Callable[[Any, SettingsT], ModelT]], Callable[..., ModelT]]:
+    """Let a function that builds a model be called as a config does: with token
+    vectors, and each setting as an argument.
+
+    schema (Type[Settings]): The settings, which the function gets checked.
+    RETURNS (Callable): The decorator.
+    """
+
+    def decorate(
+        build: Callable[[Any, SettingsT], ModelT],
+    ) -> Callable[..., ModelT]:
+        @wraps(build)
+        def build_from_config(tok2vec: Any, **values: Any) -> ModelT:
+            return build(tok2vec, check_settings(schema, values))
+
+        first, *_ = signature(build).parameters.values()
+        parameters = [first, *make_parameters(schema)]
+        build_from_config.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+        return build_from_config
+
+    return decorate
 
 
 def make_adapt_config(
-    path: Path,
+    schema: type[AdaptSettings],
     profile: str,
     changes: Mapping[str, Any],
     *,
@@ -151,7 +243,7 @@ def make_adapt_config(
 ) -> dict[str, Any]:
     """Take a profile and change some of its settings.
 
-    path (Path): The profiles of the recognizer.
+    schema (Type[AdaptSettings]): The settings of the recognizer, with its profiles.
     profile (str): The name of one.
     changes (Mapping[str, Any]): The settings that differ from it. Those of a registered
         function can be changed one by one, unless another function is named.
@@ -160,25 +252,21 @@ def make_adapt_config(
     fixed (Collection[str]): Settings that can't be changed then.
     RETURNS (Dict[str, Any]): The settings, whose functions aren't resolved yet.
     """
-    profiles = read_profiles(path)
-    if profile not in profiles:
-        raise InvalidSettingError("profile", profile, " or ".join(profiles))
+    if profile not in schema.profiles:
+        raise InvalidSettingError("profile", profile, " or ".join(schema.profiles))
     if extends and set(fixed) & set(changes):
         names = ", ".join(sorted(set(fixed) & set(changes)))
         raise SettingError(
             "These settings can't be changed when types are added to others, because "
             f"the others would no longer be recognized as before: {names}."
         )
-    values = dict(profiles[profile])
-    for_one_shot, for_extension = values.pop(ONE_SHOT, {}), values.pop(EXTEND, {})
-    for part, counts in (
-        (for_one_shot, shots < SEVERAL_SHOTS),
-        (for_extension, extends),
-        (changes, True),
-    ):
-        if counts:
-            values = merge(values, part)
-    return values
+    chosen = schema.profiles[profile]
+    values = merge(schema.get_defaults(), chosen.changes)
+    if shots < SEVERAL_SHOTS:
+        values = merge(values, chosen.one_shot)
+    if extends:
+        values = merge(values, chosen.extend)
+    return merge(values, changes)
 
 
 def merge(values: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
@@ -193,16 +281,3 @@ def merge(values: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, An
         else:
             merged[key] = new
     return merged
-
-
-def resolve_adapt_settings(
-    schema: type[SettingsT], config: Mapping[str, Any]
-) -> SettingsT:
-    """Resolve and check the settings of an adaptation.
-
-    schema (Type[Settings]): What they must be.
-    config (Mapping[str, Any]): The settings.
-    RETURNS (Settings): The settings, ready to be used.
-    """
-    resolved = registry.resolve({"adapt": dict(config)})["adapt"]
-    return check_settings(schema, resolved, prefix="adapt.")

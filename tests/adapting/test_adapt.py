@@ -14,6 +14,7 @@ import spacy_epnet
 from spacy_epnet.adapting import adapt
 from spacy_epnet.encoder.listeners import get_listeners
 from spacy_epnet.epnet.component import EPNetRecognizer
+from spacy_epnet.epnet.settings import EPNetSettings
 from spacy_epnet.errors import SettingError
 from spacy_epnet.recognizer.pipeline import find_recognizer
 from spacy_epnet.recognizer.settings import make_adapt_config, merge
@@ -242,7 +243,7 @@ def test_unknown_and_wrong_settings_are_refused(trained):
 
 def make_config(profile, changes=None, *, shots=5, extends=False):
     return make_adapt_config(
-        EPNetRecognizer.profiles, profile, changes or {}, shots=shots, extends=extends
+        EPNetSettings.Adapt, profile, changes or {}, shots=shots, extends=extends
     )
 
 

@@ -11,7 +11,7 @@ from measurements.quality.compare_settings import make_table, read_scores
 from measurements.quality.comparison_tables import make_page
 from measurements.quality.systems import SYSTEMS
 from measurements.speed.tables import fill
-from spacy_epnet.epnet.component import EPNetRecognizer
+from spacy_epnet.epnet.settings import EPNetSettings
 from spacy_epnet.evaluation.comparison import read_comparison
 from spacy_epnet.evaluation.results import to_markdown
 from spacy_epnet.recognizer.settings import make_adapt_config
@@ -76,7 +76,7 @@ def test_results_were_made_with_the_profiles_that_are_shipped(name):
     for name in measured:
         for kind, shots in (("one_shot", 1), ("several_shots", 5)):
             config = make_adapt_config(
-                EPNetRecognizer.profiles, name, {}, shots=shots, extends=False
+                EPNetSettings.Adapt, name, {}, shots=shots, extends=False
             )
             assert measured[name][kind] == srsly.json_loads(srsly.json_dumps(config))
 

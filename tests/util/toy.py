@@ -1,27 +1,31 @@
 """A recognizer outside the package: it knows words by heart."""
 
-from pathlib import Path
+from typing import ClassVar
 
+from pydantic import Field
 from spacy.language import Language
 from spacy.pipeline.ner import make_ner_scorer
 from thinc.api import Model
 
 from spacy_epnet.recognizer.annotation import Prediction
 from spacy_epnet.recognizer.base import FewShotRecognizer
-from spacy_epnet.recognizer.settings import AdaptSettings, ComponentSettings
+from spacy_epnet.recognizer.settings import (
+    AdaptSettings,
+    Profile,
+    RecognizerSettings,
+)
 from spacy_epnet.recognizer.task import LearningReport
 
-PROFILES = Path(__file__).with_name("toy.cfg")
 
+class ToySettings(RecognizerSettings):
+    class Adapt(AdaptSettings):
+        profiles: ClassVar = {"default": Profile(extend={"ignore_case": True})}
 
-class ToyAdaptSettings(AdaptSettings):
-    ignore_case: bool
+        ignore_case: bool = Field(False, description="Whether case is ignored.")
 
 
 class ToyRecognizer(FewShotRecognizer):
-    settings_type = ComponentSettings
-    adapt_type = ToyAdaptSettings
-    profiles = PROFILES
+    settings_type = ToySettings
     is_ready = True
     limits = "longer than one word"
 

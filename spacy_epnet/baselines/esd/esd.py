@@ -12,17 +12,14 @@ As the paper has it (Wang et al., 2022), but for this:
 """
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-from pydantic import Field
 from spacy.tokens import Doc
 from thinc.types import Floats2d
 
 from ...recognizer.annotation import Prediction, split_by_doc
 from ...recognizer.candidates import Layout, find_docs, get_candidates, get_layout
 from ...recognizer.gold import Gold
-from ...recognizer.settings import AdaptSettings, ComponentSettings
 from ...recognizer.span_pool import SpanPool, get_span_pool, sample_nones
 from ...recognizer.task import AdaptTask, LearningReport
 from ...types import Ints1d, Points, Spans, TokenVectors
@@ -39,39 +36,17 @@ from .esd_layer import (
     see,
 )
 from .nones import N_KINDS, find_kinds, get_loss, get_probabilities
+from .settings import ESDSettings
 from .soft_nms import resolve_overlaps
 
 # None has to be remembered by more spans than a type, because it can be anything.
 NONE_SHARE = 5
 
 
-class ESDSettings(ComponentSettings):
-    """The settings of the component. See the factory for what they mean."""
-
-    none_samples: int = Field(ge=1)
-    hard_nones: float = Field(ge=0, le=1)
-    memory_size: int = Field(ge=1)
-    beam_size: int = Field(ge=1)
-    delta: float = Field(ge=0, le=1)
-
-
-class ESDAdaptSettings(AdaptSettings):
-    """The settings of an adaptation.
-
-    none_samples (int): None spans of each sentence that are remembered.
-    hard_nones (float): Share of them that overlaps an entity.
-    """
-
-    none_samples: int = Field(ge=1)
-    hard_nones: float = Field(ge=0, le=1)
-
-
 class ESDRecognizer(MemoryRecognizer):
     """Pipeline component for few-shot named entity recognition with ESD."""
 
     settings_type = ESDSettings
-    adapt_type = ESDAdaptSettings
-    profiles = Path(__file__).with_name("profiles.cfg")
     none_columns = N_KINDS
 
     def __init__(self, *args: Any, **kwargs: Any):
@@ -212,7 +187,7 @@ class ESDRecognizer(MemoryRecognizer):
         set_memory(self.model, self.memory.add(points, columns).keep_latest(limits))
         return {self.name: loss}
 
-    def learn(self, task: AdaptTask, settings: ESDAdaptSettings) -> LearningReport:
+    def learn(self, task: AdaptTask, settings: ESDSettings.Adapt) -> LearningReport:
         """Remember the spans of the support set. See the base."""
         ops = self.model.ops
         old = list(self.labels) if task.extends else []

@@ -16,37 +16,26 @@ from thinc.api import Model, get_torch_default_device
 from thinc.types import Floats2d
 
 from ...encoder.vectors import build_flat_tokens
-from ...errors import InvalidSettingError
+from ...recognizer.settings import takes
 from ...types import TokenVectors
 from ..memory import build_memory, make_empty_memory, set_memory
 from .esd_layer import build_layer
+from .settings import ESDSettings
 
 
+@takes(ESDSettings.Model)
 def build_esd_model(
-    tok2vec: Model[list[Doc], list[Floats2d]],
-    max_width: int = 10,
-    span_size: int = 256,
-    learn_rate_scale: float = 1.0,
+    tok2vec: Model[list[Doc], list[Floats2d]], settings: ESDSettings.Model
 ) -> Model[list[Doc], TokenVectors]:
     """Build ESD over a layer that makes token vectors.
 
     tok2vec (Model[List[Doc], List[Floats2d]]): The token vectors, usually a
         listener to the pipeline's transformer.
-    max_width (int): Longest candidate span, in tokens.
-    span_size (int): Size of a span and of the hidden layer that makes it.
-    learn_rate_scale (float): Learning rate of the model's own weights, which begin
-        at random, as a multiple of the pipeline's. For the Adam optimizer.
+    settings (ESDSettings.Model): The settings, in a config each by itself.
     """
-    sizes = {
-        "max_width": max_width,
-        "span_size": span_size,
-        "learn_rate_scale": learn_rate_scale,
-    }
-    for setting, value in sizes.items():
-        if value <= 0:
-            raise InvalidSettingError(setting, value, "a number above 0")
+    make_network = partial(_make_network, span_size=settings.span_size)
     flat_tokens = build_flat_tokens(tok2vec)
-    layer = build_layer(partial(_make_network, span_size=span_size), learn_rate_scale)
+    layer = build_layer(make_network, settings.learn_rate_scale)
     memory = build_memory()
     return Model(
         "esd",
@@ -59,7 +48,7 @@ def build_esd_model(
             "span_attention": layer,
             "memory": memory,
         },
-        attrs={"max_width": max_width, "span_size": span_size},
+        attrs={"max_width": settings.max_width, "span_size": settings.span_size},
     )
 
 

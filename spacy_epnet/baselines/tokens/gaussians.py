@@ -6,7 +6,7 @@ Tokens of one type are taught to have like Gaussians, and others not (contrastiv
 """
 
 from collections.abc import Callable
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from spacy.tokens import Doc
 from thinc.api import Model, get_array_module
@@ -14,7 +14,9 @@ from thinc.types import Floats2d
 
 from ...encoder.optimizer import SCALE
 from ...recognizer.gold import UNKNOWN
+from ...recognizer.settings import takes
 from ...types import TokenVectors
+from .settings import ContainerSettings, Distance
 from .token_model import build_token_memory_model
 
 MEAN, VARIANCE = ("mean_W", "mean_b"), ("variance_W", "variance_b")
@@ -22,8 +24,6 @@ LEAST_VARIANCE = 1e-6
 # If Gaussians begin far apart, only the nearest counts in the loss. Chosen on types
 # that were held out from a source. That of PyTorch's layers is 0.58.
 INITIAL_SCALE = 0.3
-
-Distance: TypeAlias = Literal["divergence", "means"]
 
 
 class Gaussians(NamedTuple):
@@ -33,18 +33,15 @@ class Gaussians(NamedTuple):
     variances: Any  # (T, d)
 
 
+@takes(ContainerSettings.Model)
 def build_token_gaussians_model(
-    tok2vec: Model[list[Doc], list[Floats2d]],
-    embedding_size: int = 128,
-    learn_rate_scale: float = 1.0,
+    tok2vec: Model[list[Doc], list[Floats2d]], settings: ContainerSettings.Model
 ) -> Model[list[Doc], TokenVectors]:
     """Build token vectors with a memory, and with Gaussians to train them.
 
     tok2vec (Model[List[Doc], List[Floats2d]]): The token vectors, usually a
         listener to the pipeline's transformer.
-    embedding_size (int): Dimensions of the Gaussians.
-    learn_rate_scale (float): Learning rate of what makes Gaussians, which begins at
-        random, as a multiple of the pipeline's.
+    settings (ContainerSettings.Model): The settings, in a config each by itself.
     """
     model = build_token_memory_model(tok2vec)
     gaussians: Model = Model(
@@ -52,8 +49,8 @@ def build_token_gaussians_model(
         forward,
         init=init,
         params=dict.fromkeys((*MEAN, *VARIANCE)),
-        dims={"nI": None, "nO": embedding_size},
-        attrs={SCALE: learn_rate_scale},
+        dims={"nI": None, "nO": settings.embedding_size},
+        attrs={SCALE: settings.learn_rate_scale},
     )
     model.layers.append(gaussians)
     model.set_ref("gaussians", gaussians)

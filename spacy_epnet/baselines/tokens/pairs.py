@@ -13,24 +13,23 @@ from thinc.api import Model
 from thinc.types import Floats2d
 
 from ...encoder.optimizer import SCALE
+from ...recognizer.settings import takes
 from ...types import TokenVectors
+from .settings import ProtoNetPDSettings
 from .token_model import build_token_memory_model
 
 QUERY, KEY, VALUE = "Q", "K", "V"
 
 
+@takes(ProtoNetPDSettings.Model)
 def build_token_pairs_model(
-    tok2vec: Model[list[Doc], list[Floats2d]],
-    attention_size: int = 64,
-    learn_rate_scale: float = 1.0,
+    tok2vec: Model[list[Doc], list[Floats2d]], settings: ProtoNetPDSettings.Model
 ) -> Model[list[Doc], TokenVectors]:
     """Build token vectors with a memory, and with attention to what is remembered.
 
     tok2vec (Model[List[Doc], List[Floats2d]]): The token vectors, usually a
         listener to the pipeline's transformer.
-    attention_size (int): Size of what tokens are compared by.
-    learn_rate_scale (float): Learning rate of the attention, which begins at random, as
-        a multiple of the pipeline's.
+    settings (ProtoNetPDSettings.Model): The settings, in a config each by itself.
     """
     model = build_token_memory_model(tok2vec)
     pairs: Model = Model(
@@ -38,8 +37,8 @@ def build_token_pairs_model(
         forward,
         init=init,
         params=dict.fromkeys((QUERY, KEY, VALUE)),
-        dims={"nI": None, "nO": attention_size},
-        attrs={SCALE: learn_rate_scale},
+        dims={"nI": None, "nO": settings.attention_size},
+        attrs={SCALE: settings.learn_rate_scale},
     )
     model.layers.append(pairs)
     model.set_ref("pairs", pairs)

@@ -1,20 +1,16 @@
 """Recognizers of tokens that mind which type follows which."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy
-from pydantic import Field
 from spacy.tokens import Doc
 from thinc.api import NumpyOps
 
 from ...recognizer.base import FewShotRecognizer
 from ...recognizer.candidates import Layout, find_begins, get_layout
 from ...recognizer.gold import Gold
-from ...recognizer.settings import ComponentSettings
 from .io_tags import tag_tokens
-from .token_recognizer import TokenSettings
 from .transitions import (
-    Transfer,
     count_transitions,
     find_best_columns,
     temper,
@@ -25,25 +21,8 @@ from .transitions import (
 LEAST_PROBABILITY = 1e-12
 
 
-class DependencySettings(ComponentSettings):
-    """The settings of a component that minds which type follows which.
-
-    transfer (str): How what was learned of the source's types is handed to others.
-    temperature (float): Power of the transitions. The smaller, the less they count.
-    """
-
-    transfer: Transfer
-    temperature: float = Field(gt=0)
-
-
-class SequenceSettings(TokenSettings, DependencySettings):
-    """The settings of a token-level recognizer that does."""
-
-
 class SequenceRecognizer(FewShotRecognizer):
     """Mixin that chooses the types of a sentence together; list it first."""
-
-    settings_type: ClassVar[type[ComponentSettings]] = SequenceSettings
 
     def __init__(self, *args: Any, **kwargs: Any):
         """Initialize the recognizer. See the factories for the settings."""

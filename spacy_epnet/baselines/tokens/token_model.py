@@ -18,8 +18,10 @@ from thinc.types import Floats2d
 from ...encoder.optimizer import SCALE
 from ...encoder.vectors import build_flat_tokens
 from ...encoder.weights import renew_node
+from ...recognizer.settings import takes
 from ...types import TokenVectors
 from ..memory import build_memory, make_empty_memory, set_memory
+from .settings import NNShotSettings
 
 
 def build_token_memory_model(
@@ -41,22 +43,22 @@ def build_token_memory_model(
     )
 
 
+@takes(NNShotSettings.Model)
 def build_token_classifier_model(
-    tok2vec: Model[list[Doc], list[Floats2d]], learn_rate_scale: float = 1.0
+    tok2vec: Model[list[Doc], list[Floats2d]], settings: NNShotSettings.Model
 ) -> Model[list[Doc], TokenVectors]:
     """Build token vectors with a memory, and with a classifier to train them.
 
     tok2vec (Model[List[Doc], List[Floats2d]]): The token vectors, usually a
         listener to the pipeline's transformer.
-    learn_rate_scale (float): Learning rate of the classifier, which begins at zero, as
-        a multiple of the pipeline's.
+    settings (NNShotSettings.Model): The settings, in a config each by itself.
     """
     model = build_token_memory_model(tok2vec)
     classifier: Model = Model(
         "classifier",
         classify,
         params={"W": None, "b": None},
-        attrs={SCALE: learn_rate_scale},
+        attrs={SCALE: settings.learn_rate_scale},
     )
     model.layers.append(classifier)
     model.set_ref("classifier", classifier)

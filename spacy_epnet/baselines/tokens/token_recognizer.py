@@ -5,16 +5,14 @@ vectors are trained.
 """
 
 from abc import abstractmethod
-from typing import Any, ClassVar
+from typing import Any
 
-from pydantic import Field
 from spacy.tokens import Doc
 from thinc.types import Floats2d
 
 from ...recognizer.annotation import Prediction, split_by_doc
 from ...recognizer.candidates import Layout, get_layout, iter_windows
 from ...recognizer.gold import UNKNOWN, Gold
-from ...recognizer.settings import ComponentSettings
 from ...recognizer.task import AdaptTask, LearningReport
 from ...types import Points, Spans, TokenVectors
 from ..memory import Memory, MemoryRecognizer, make_empty_memory, set_memory
@@ -26,20 +24,8 @@ WINDOW = 1024
 NONE_SHARE = 10
 
 
-class TokenSettings(ComponentSettings):
-    """The settings of the component.
-
-    memory_size (int): Tokens of each type that are remembered from a training. All
-        tokens of a support set are.
-    """
-
-    memory_size: int = Field(ge=1)
-
-
 class TokenRecognizer(MemoryRecognizer):
     """Recognizes entities as runs of tokens of one type."""
-
-    settings_type: ClassVar[type[ComponentSettings]] = TokenSettings
 
     # What is left to each
 
