@@ -16,22 +16,12 @@ from spacy.vocab import Vocab
 
 from spacy_epnet.corpora.conversion import convert
 from spacy_epnet.encoder.weights import iter_weights
+from spacy_epnet.training.config import list_recognizers
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "measurements" / "results"
 SOURCE_CONFIG = ROOT / "configs" / "source.cfg"
-# How each recognizer is trained.
-CONFIGS = {
-    "epnet_ner": SOURCE_CONFIG,
-    "epnet_tokens_ner": ROOT / "configs" / "epnet_tokens.cfg",
-    "cpnet_ner": ROOT / "configs" / "cpnet.cfg",
-    "esd_ner": ROOT / "configs" / "esd.cfg",
-    "protonet_ner": ROOT / "configs" / "protonet.cfg",
-    "protonet_pd_ner": ROOT / "configs" / "protonet_pd.cfg",
-    "nnshot_ner": ROOT / "configs" / "nnshot.cfg",
-    "container_ner": ROOT / "configs" / "container.cfg",
-    "structshot_ner": ROOT / "configs" / "structshot.cfg",
-}
+RECOGNIZERS = list_recognizers()
 
 # Chosen by --hypothesis-profile. The same examples are tried in every run.
 for profile, n_examples in {"few": 100, "many": 2000}.items():

@@ -93,7 +93,7 @@ def check_setting(option, config):
     """Check that a setting of an adaptation, or of a config, is there."""
     *path, last = option.removeprefix("--").partition("=")[0].split(".")
     assert path, f"there is no option {option}"
-    section = PROFILES["default"]
+    section = EPNetSettings.Adapt.get_defaults()
     if path[0] == "adapt":
         path = path[1:]
     else:

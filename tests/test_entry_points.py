@@ -15,7 +15,7 @@ from spacy.util import load_config, load_model_from_config
 from spacy_epnet.epnet.settings import EPNetSettings
 from spacy_epnet.recognizer.settings import make_adapt_config
 
-from .conftest import CONFIGS, ROOT
+from .conftest import RECOGNIZERS, ROOT
 
 GROUPS = [
     "spacy_factories",
@@ -118,7 +118,7 @@ def test_the_configs_for_training_are_complete(tiny_encoder, path):
     nlp = load_model_from_config(config, auto_fill=False, validate=True)
     transformer, name = nlp.pipe_names
     assert transformer == "transformer"
-    assert name in CONFIGS
+    assert name in RECOGNIZERS
     optimizer = nlp.create_optimizer()
     assert optimizer.learn_rate is not None
 
@@ -130,7 +130,7 @@ def test_the_config_for_adapting_is_understood():
     assert config == make_adapt_config(kind, "default", {}, **shots)
 
 
-@pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.parametrize("name", RECOGNIZERS)
 def test_the_factory_configs_are_complete(name):
     nlp = spacy.blank("en")
     nlp.add_pipe(name)

@@ -12,6 +12,7 @@ from spacy.util import load_config
 
 from spacy_epnet.evaluation.benchmark import Benchmark, Profile, Target
 from spacy_epnet.recognizer.pipeline import find_recognizer
+from spacy_epnet.training.config import make_training_config
 
 from .finetuning import FineTuning
 from .sources import limit_steps, train_source
@@ -72,23 +73,23 @@ def tune(rival: Any) -> Callable[..., Benchmark]:
     return lambda *args: FineTuning(*args, rival=rival)
 
 
-# The config of each source, and the settings that differ.
+# The recognizer of each source, or a config, and the settings that differ.
 SOURCES: dict[str, tuple[str, dict[str, str]]] = {
-    "epnet": ("source.cfg", {}),
+    "epnet": ("epnet_ner", {}),
     # Nothing of the encoder is held fixed in the paper's trainings.
     "paper": ("paper.cfg", {TRAINED_LAYERS: "null"}),
-    "protonet": ("protonet.cfg", {}),
-    "protonet_pd": ("protonet_pd.cfg", {}),
-    "structshot": ("structshot.cfg", {}),
-    "container": ("container.cfg", {}),
-    "esd": ("esd.cfg", {}),
-    "cpnet": ("cpnet.cfg", {}),
-    "tokens": ("epnet_tokens.cfg", {}),
+    "protonet": ("protonet_ner", {}),
+    "protonet_pd": ("protonet_pd_ner", {}),
+    "structshot": ("structshot_ner", {}),
+    "container": ("container_ner", {}),
+    "esd": ("esd_ner", {}),
+    "cpnet": ("cpnet_ner", {}),
+    "tokens": ("epnet_tokens_ner", {}),
     "undispersed": (
-        "source.cfg",
+        "epnet_ner",
         {"--components.epnet_ner.dispersion_loss": "false"},
     ),
-    "cosine": ("source.cfg", {"--components.epnet_ner.model.similarity": "cosine"}),
+    "cosine": ("epnet_ner", {"--components.epnet_ner.model.similarity": "cosine"}),
 }
 
 SYSTEMS = [
@@ -113,6 +114,22 @@ if find_spec("span_marker") is not None:
     SYSTEMS.append(System("SpanMarker", "epnet", INSTEAD, kind=SpanMarkerTuning))
 
 
+def get_config(name: str, folder: Path) -> Path:
+    """Get the config of a source.
+
+    name (str): The source.
+    folder (Path): Where all sources are. A recognizer's config is written there.
+    RETURNS (Path): The config.
+    """
+    config, _ = SOURCES[name]
+    if config.endswith(".cfg"):
+        return CONFIGS / config
+    path = folder / f"{name}.cfg"
+    folder.mkdir(parents=True, exist_ok=True)
+    path.write_text(make_training_config(config), encoding="utf8")
+    return path
+
+
 def train(
     name: str, folder: Path, settings: Mapping[str, str], share: float = 1.0
 ) -> None:
@@ -123,8 +140,8 @@ def train(
     settings (Mapping[str, str]): Settings of all, such as "--paths.train".
     share (float): Share of its config's steps.
     """
-    config, own = SOURCES[name]
-    path = CONFIGS / config
+    _, own = SOURCES[name]
+    path = get_config(name, folder)
     if share != 1:
         steps = load_config(path)["training"]["max_steps"]
         settings = {**settings, **limit_steps(max(1, round(share * steps)))}

@@ -12,6 +12,7 @@ from .convert import convert_cli
 from .corpora import corpora_cli
 from .encoder import encoder_cli
 from .episodes import episodes_cli
+from .init_config import init_config_cli
 from .mark_missing import mark_missing_cli
 from .mistakes import mistakes_cli
 from .pack import pack_cli
@@ -36,6 +37,7 @@ __all__ = [
     "encoder_cli",
     "episodes_cli",
     "epnet_cli",
+    "init_config_cli",
     "mark_missing_cli",
     "mistakes_cli",
     "pack_cli",

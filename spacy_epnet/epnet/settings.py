@@ -14,8 +14,10 @@ from ..recognizer.settings import (
 
 # The paper's for 5-shot targets. The prototypes begin with it, and are held at it.
 TAU = 3.0
-PREFER_NEAR = {"@misc": "spacy-epnet.prefer_near.v1"}
-PREFER_PROBABLE = {"@misc": "spacy-epnet.prefer_probable.v1"}
+# Registered functions, as they stand in a config.
+PREFER_NEAR: Any = {"@misc": "spacy-epnet.prefer_near.v1"}
+PREFER_PROBABLE: Any = {"@misc": "spacy-epnet.prefer_probable.v1"}
+MIXTURE: Any = {"@misc": "spacy-epnet.mixture_assignment.v1", "name_weight": 20.0}
 
 # Only the prototypes of the new types are trained, which is quick and needs more.
 EXTEND = {
@@ -138,7 +140,7 @@ class EPNetSettings(RecognizerSettings):
         }
 
         assignment: Callable[..., Any] = Field(
-            {"@misc": "spacy-epnet.mixture_assignment.v1", "name_weight": 20.0},
+            MIXTURE,
             description="Which prototypes new types begin with.",
         )
         lr: float = Field(0.0005, gt=0, description="Learning rate.")

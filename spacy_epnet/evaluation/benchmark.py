@@ -79,18 +79,15 @@ class Profile(NamedTuple):
         pipe (FewShotRecognizer): The recognizer that is adapted.
         RETURNS (Dict[str, Any]): The settings, as in a config.
         """
+        schema = pipe.settings_type.Adapt
         described = {
             name: make_adapt_config(
-                pipe.settings_type.Adapt,
-                self.base,
-                self.changes,
-                shots=shots,
-                extends=False,
+                schema, self.base, self.changes, shots=shots, extends=False
             )
             for name, shots in (("one_shot", 1), ("several_shots", 5))
         }
         for config in described.values():
-            resolve_settings(pipe.settings_type.Adapt, config, prefix="adapt.")
+            resolve_settings(schema, config, prefix="adapt.")
         return described
 
 

@@ -5,7 +5,8 @@ import pytest
 import spacy
 import torch
 from spacy.training import Example
-from spacy.util import load_config, load_model_from_config
+from spacy.util import load_model_from_config
+from thinc.api import Config
 from torch.distributions import Independent, Normal, kl_divergence
 
 from spacy_epnet import adapt
@@ -17,8 +18,9 @@ from spacy_epnet.baselines.tokens.gaussians import (
 )
 from spacy_epnet.recognizer.gold import UNKNOWN
 from spacy_epnet.recognizer.task import split_evenly
+from spacy_epnet.training.config import make_training_config
 
-from ..conftest import CONFIGS, add_pipe, get_ents, train
+from ..conftest import add_pipe, get_ents, train
 from ..util.adapting_tools import SUPPORT
 from ..util.gradients import check_gradient
 
@@ -103,13 +105,9 @@ def test_the_gradient_of_the_layer(rng):
 @pytest.fixture(scope="module")
 def source(tiny_encoder, references):
     """A pipeline with a transformer, which has learned something."""
-    overrides = {
-        "paths.encoder": str(tiny_encoder),
-        "components.transformer.model.mixed_precision": False,
-    }
-    config = load_config(
-        CONFIGS["container_ner"], overrides=overrides, interpolate=True
-    )
+    overrides = {"components.transformer.model.mixed_precision": False}
+    text = make_training_config("container_ner", str(tiny_encoder))
+    config = Config().from_str(text, overrides=overrides, interpolate=True)
     nlp = load_model_from_config(config, auto_fill=True)
     examples = [Example(nlp.make_doc(doc.text), doc) for doc in references]
     nlp.initialize(lambda: examples)

@@ -12,7 +12,7 @@ from thinc.api import NumpyOps
 from spacy_epnet import adapt
 from spacy_epnet.encoder.listeners import count_unfed, get_listeners, get_upstream
 
-from ..conftest import CONFIGS, get_ents, train
+from ..conftest import RECOGNIZERS, get_ents, train
 
 WIDTH = 32
 PREFIX = "spacy-curated-transformers"
@@ -64,7 +64,7 @@ def make_curated(tiny_encoder, examples):
     return make
 
 
-@pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.parametrize("name", RECOGNIZERS)
 def test_recognizers_train_and_adapt_over_curated_transformers(
     make_curated, examples, references, name
 ):
@@ -82,7 +82,7 @@ def test_recognizers_train_and_adapt_over_curated_transformers(
     assert sum(map(len, found)) >= 4
 
 
-@pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.parametrize("name", RECOGNIZERS)
 def test_curated_transformers_that_have_not_run_are_missed(make_curated, name):
     nlp = make_curated(name)
     (listener,) = get_listeners(nlp.get_pipe(name).model)

@@ -24,12 +24,12 @@ from spacy_epnet.evaluation.episode_benchmark import EpisodeBenchmark
 from spacy_epnet.evaluation.geometry import make_heat_map, make_span_map
 from spacy_epnet.hashes import add_hashes
 
-from ..conftest import CONFIGS, ROOT, SMALL_TOK2VEC, get_ents, train
+from ..conftest import RECOGNIZERS, ROOT, SMALL_TOK2VEC, get_ents, train
 from ..util import toy
 from ..util.adapting_tools import SUPPORT, make_reference
 
 assert toy.make_toy
-NAMES = [*CONFIGS, "toy_ner"]
+NAMES = [*RECOGNIZERS, "toy_ner"]
 # Nothing holds CP-Net's points together, which fly apart in large steps. ESD's keep
 # only what tells the source's types apart.
 LEARN_RATES = {"cpnet_ner": 0.001, "esd_ner": 0.001}
@@ -37,10 +37,13 @@ LEARN_RATES = {"cpnet_ner": 0.001, "esd_ner": 0.001}
 LEAST_F1 = {"cpnet_ner": 30, "esd_ner": 30}
 # Small, because what is large is slow.
 SIZES = {
-    "epnet_ner": {"prototype_size": 64},
-    "epnet_tokens_ner": {"prototype_size": 64},
-    "cpnet_ner": {"prototype_size": 64},
-    "esd_ner": {"span_size": 64},
+    "epnet_ner": {"prototype_size": 64, "learn_rate_scale": 1.0},
+    "epnet_tokens_ner": {"prototype_size": 64, "learn_rate_scale": 1.0},
+    "cpnet_ner": {"prototype_size": 64, "learn_rate_scale": 1.0},
+    "esd_ner": {"span_size": 64, "learn_rate_scale": 1.0},
+    "protonet_pd_ner": {"learn_rate_scale": 1.0},
+    "nnshot_ner": {"learn_rate_scale": 1.0},
+    "structshot_ner": {"learn_rate_scale": 1.0},
 }
 # Nothing like the names that are known already.
 JOINING = [
