@@ -9,12 +9,14 @@ import srsly
 import typer
 from spacy.cli._util import app
 from spacy.util import load_config
+from thinc.api import Config
 from weasel.util import load_project_config
 
 import spacy_epnet
 from spacy_epnet.cli import epnet_cli
 from spacy_epnet.epnet.settings import EPNetSettings
 from spacy_epnet.recognizer.settings import make_adapt_config
+from spacy_epnet.training.config import make_training_config
 
 from .conftest import ROOT
 from .util.pages import read_blocks
@@ -97,7 +99,13 @@ def check_setting(option, config):
     if path[0] == "adapt":
         path = path[1:]
     else:
-        section = load_config(ROOT / config, interpolate=False)
+        file = ROOT / config
+        # Otherwise a command before has written it.
+        section = (
+            load_config(file, interpolate=False)
+            if file.exists()
+            else Config().from_str(make_training_config("epnet_ner"))
+        )
     for name in path:
         section = section[name]
     assert last in section or last.startswith("@"), f"there is no setting {option}"

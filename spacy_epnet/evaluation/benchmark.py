@@ -81,9 +81,7 @@ class Profile(NamedTuple):
         """
         schema = pipe.settings_type.Adapt
         described = {
-            name: make_adapt_config(
-                schema, self.base, self.changes, shots=shots, extends=False
-            )
+            name: make_adapt_config(schema, *self, shots=shots, extends=False)
             for name, shots in (("one_shot", 1), ("several_shots", 5))
         }
         for config in described.values():

@@ -7,8 +7,9 @@ from thinc.api import Config
 
 from spacy_epnet.errors import InvalidSettingError, SettingError
 from spacy_epnet.training.config import list_recognizers, make_training_config
+from spacy_epnet.training.settings_page import make_settings_page
 
-from ..conftest import RECOGNIZERS, SOURCE_CONFIG
+from ..conftest import RECOGNIZERS, ROOT, SOURCE_CONFIG
 from ..util.commands import run
 
 
@@ -88,3 +89,8 @@ def test_help_names_all_recognizers():
     text = " ".join(run("epnet", "init-config", "--help").split())
     for name in list_recognizers():
         assert name in text
+
+
+def test_the_page_of_settings_is_up_to_date():
+    page = (ROOT / "docs" / "settings.md").read_text(encoding="utf8")
+    assert page == make_settings_page(), "write it anew, as it says itself"
