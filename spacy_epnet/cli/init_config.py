@@ -6,10 +6,9 @@ from wasabi import msg
 
 from ..encoder.download import MINILM
 from ..training.config import list_recognizers, make_training_config
-from ..writing import write_whole
+from ..writing import check_outputs, write_whole
 from ._app import epnet_cli
 from ._errors import report_errors
-from .places import check_files
 
 
 @epnet_cli.command("init-config")
@@ -45,7 +44,7 @@ def init_config_cli(
         if output.exists() and not force:
             what = "Replace it with --force, or choose another name."
             msg.fail(f"The file {output} is there already", what, exits=1)
-        check_files([output], [])
+        check_outputs([output], [])
         with write_whole(output) as path:
             path.write_text(config, encoding="utf8")
     msg.good("Wrote the config", str(output))
