@@ -106,8 +106,8 @@ class TokenEPNetRecognizer(SequenceRecognizer, EPNetRecognizer):
         return split_by_doc(predictions, docs)
 
     def _rate_tokens(self, tokens: TokenVectors) -> list[tuple[list[str], Any]]:
-        """The labels of each generation, and how probable None and they are for each
-        token: (T, columns).
+        """Return the labels of each generation, and the probabilities (T, columns) of
+        None and of these labels for each token.
         """
         ops, head = self.model.ops, self.model.get_ref("head")
         xp: Any = ops.xp

@@ -14,12 +14,12 @@ EpisodeLoss: TypeAlias = Callable[[Any, Any, Any], tuple[float, Points]]
 
 
 def get_means(points: Points, columns: Ints1d, n_columns: int) -> Floats2d:
-    """(columns, d) The mean of the points of each column, which has to have some."""
+    """(columns, d) Return the mean of the points of each column."""
     return get_membership(columns, n_columns, like=points) @ points
 
 
 def get_membership(columns: Any, n_columns: int, *, like: Floats2d) -> Floats2d:
-    """(columns, n) What each point counts in the mean of each column."""
+    """(columns, n) Return what each point counts in the mean of each column."""
     xp: Any = get_array_module(like)
     flags = columns[None] == xp.arange(n_columns)[:, None]
     counts = xp.maximum(1, flags.sum(axis=1, keepdims=True))
@@ -61,7 +61,7 @@ def get_episode_loss(
 
 
 def choose_half(docs: Any) -> Any:
-    """(n,) Which points are of one half of the docs, chosen at random.
+    """(n,) Return which points are of one half of the docs, chosen at random.
 
     docs (Ints1d): The number of the doc of each point.
     """

@@ -21,7 +21,7 @@ class Memory(NamedTuple):
     columns: Ints1d  # (n,)
 
     def add(self, vectors: Points, columns: Ints1d) -> "Memory":
-        """The same with more points. Those that aren't of a known type are left out."""
+        """Return a copy with more points, without those of unknown type."""
         xp: Any = get_array_module(vectors)
         known = columns != UNKNOWN
         return Memory(
@@ -30,7 +30,7 @@ class Memory(NamedTuple):
         )
 
     def keep_latest(self, limits: list[int]) -> "Memory":
-        """The same with the last points of each column only.
+        """Return a copy with the last points of each column only.
 
         limits (List[int]): How many to keep of each column.
         """
@@ -43,7 +43,7 @@ class Memory(NamedTuple):
         return Memory(self.vectors[places], self.columns[places])
 
     def renumber(self, columns: Mapping[int, int]) -> "Memory":
-        """The same with other columns.
+        """Return a copy with other columns.
 
         columns (Mapping[int, int]): The new number of each column. Points of those that
             have none are forgotten.
@@ -57,7 +57,7 @@ class Memory(NamedTuple):
 
 
 def make_empty_memory(width: int, *, ops: Ops) -> Memory:
-    """A memory of nothing, for points of some width."""
+    """Make an empty memory for points of some width."""
     return Memory(ops.alloc2f(0, width), ops.alloc1i(0))
 
 
@@ -73,7 +73,7 @@ def _recall_only(model: Model, inputs: Any, is_train: bool) -> tuple[Any, Callab
 
 
 def get_memory(model: Model) -> Memory | None:
-    """What a model remembers, or None if it isn't initialized."""
+    """Return what a model remembers, or None if it isn't initialized."""
     memory = model.get_ref("memory")
     if not memory.has_param("vectors"):
         return None

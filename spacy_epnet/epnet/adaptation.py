@@ -143,7 +143,7 @@ def assign_prototypes(
 
 
 def get_members(targets: Any, columns: list[int]) -> Any:
-    """(types, entities) Rows that take the mean over the entities of each type.
+    """(types, entities) Return rows that take the mean over the entities of each type.
 
     targets (numpy.ndarray): (entities,) The column of each entity.
     columns (List[int]): The column of each type.
@@ -194,5 +194,5 @@ def compare_names(
 
 
 def choose_trained_rows(rows: dict[str, int], old: dict[str, int]) -> list[int]:
-    """The prototypes that may move: None's only if no old type depends on it."""
+    """Return the prototypes that may move: None's only if no old type depends on it."""
     return [*rows.values()] if old else [NONE_ROW, *rows.values()]

@@ -129,32 +129,32 @@ def draw_rows(
 
 
 def list_free(taken: Iterable[int], size: int) -> list[int]:
-    """Rows of the table that are neither None's nor taken."""
+    """Return rows of the table that are neither None's nor taken."""
     others = {NONE_ROW, *taken}
     return [row for row in range(size) if row not in others]
 
 
 def get_distances(points: Any, centers: Any) -> Any:
-    """(points, centers) Squared distances, one center after the other, so that memory
-    doesn't grow with both.
+    """(points, centers) Measure squared distances, one center after the other, so that
+    memory doesn't grow with both.
     """
     distances = [((points - center) ** 2).sum(axis=-1) for center in centers]
     return numpy.stack(distances, axis=1)
 
 
 def get_log_shares(distances: Any) -> Any:
-    """(points, centers) Logarithm of how much of a point belongs to each center."""
+    """(points, centers) Return the log-softmax of negative distances."""
     logits = distances.min(axis=1, keepdims=True) - distances
     return logits - numpy.log(numpy.exp(logits).sum(axis=1, keepdims=True))
 
 
 def get_weights(scores: Any) -> Any:
-    """(types, centers) Shares that add up to 1 for each type."""
+    """(types, centers) Return the softmax of scores."""
     return numpy.exp(get_log_shares(-scores))
 
 
 def get_cosines(vectors: Any, others: Any) -> Any:
-    """Cosine of each vector with each of the others."""
+    """Return the cosine of each vector with each of the others."""
     return _normalize(vectors) @ _normalize(others).T
 
 

@@ -79,7 +79,7 @@ class CandidateFilter:
         self.n_measured = 0
 
     def _get_contrast(self, rows: Tensor) -> list[Tensor]:
-        """The layer that tells by how much types are nearer than None."""
+        """Return the layer that tells by how much types are nearer than None."""
         weight, bias = self.network.fold(rows)
         return [(part[:1] - part[1:]).to(self.dtype) for part in (weight, bias)]
 
@@ -111,7 +111,7 @@ class CandidateFilter:
     def _get_leads(
         self, vectors: Tensor, starts_by_width: list[Tensor]
     ) -> list[Tensor]:
-        """By how much each type of a generation is nearer to spans than None."""
+        """Return by how much each type of a generation is nearer to spans than None."""
         pooled = self._pool(vectors, starts_by_width)
         starts, widths = flatten(starts_by_width)
         ends = (starts, starts + widths - 1)
@@ -136,7 +136,7 @@ class CandidateFilter:
         if self.folds:
             spans.relu_()
         else:
-            spans = self.network.place(spans)
+            spans = self.network.project_to_sphere(spans)
         return [F.linear(spans, *contrast) for contrast in self.contrasts]
 
     def _pool(self, vectors: Tensor, starts_by_width: list[Tensor]) -> Tensor:
@@ -170,7 +170,7 @@ class CandidateFilter:
 
 
 def flatten(starts_by_width: list[Tensor]) -> tuple[Tensor, Tensor]:
-    """The first token of each candidate, and how wide it is.
+    """Return the first token of each candidate, and how wide it is.
 
     starts_by_width (List[Tensor]): The first tokens of the candidates of each width.
     """

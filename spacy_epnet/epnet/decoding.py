@@ -30,7 +30,7 @@ class Winner(NamedTuple):
     probability: float  # of the type
 
     def shift(self, offset: int) -> "Winner":
-        """The same span, counted from somewhere else."""
+        """Return the same span, counted from somewhere else."""
         return self._replace(start=self.start + offset, end=self.end + offset)
 
 

@@ -142,7 +142,7 @@ def iter_batches(pool: SpanPool, size: int | None, ops: Ops) -> Iterator[SpanPoo
 
 
 def choose_batch_size(pool: SpanPool) -> int | None:
-    """Sentences in a batch, or null for all."""
+    """Choose how many sentences are in a batch, or None for all."""
     count = len({*pool.entity_sentences.tolist(), *pool.none_sentences.tolist()})
     first, *others = split_evenly([0] * count)
     return first.stop if others else None

@@ -62,7 +62,7 @@ def init(model: Model[HeadInput, HeadOutput], X: Any = None, Y: Any = None) -> N
 
 
 def get_sizes(weights: dict[str, Any]) -> dict[str, int]:
-    """The sizes of a network that aren't settings, from its weights."""
+    """Return the sizes of a network that aren't settings, from its weights."""
     width_size = weights["width_embeddings.weight"].shape[1]
     return {
         "token_width": weights["projection.0.weight"].shape[1] - width_size,

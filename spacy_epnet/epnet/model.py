@@ -109,6 +109,6 @@ def grow_prototypes(model: Model, n_prototypes: int) -> Model:
 
 
 def get_table_size(model: Model) -> int | None:
-    """How many prototypes there are, or None if the model has no weights yet."""
+    """Count how many prototypes there are, or None if the model has no weights yet."""
     network = get_network(model.get_ref("head").shims[0])
     return None if network is None else len(network.prototypes)

@@ -73,16 +73,16 @@ class SpanPrototypeNetwork(nn.Module):
             prototypes, so that a loss can be put on both.
         """
         spans = self.embed(tokens, starts, widths)
-        return F.linear(self.approach(spans), *self.fold(rows)), self.prototypes
+        return F.linear(self.begin_fold(spans), *self.fold(rows)), self.prototypes
 
     @property
     def folds(self) -> bool:
-        """Whether the last layer folds into the prototypes, of which few are in use.
-        It isn't applied to spans then, which are many.
+        """Whether the last layer folds into the prototypes, of which few are in use,
+        rather than being applied to spans, which are many.
         """
         return len(self.projection) > 1 and self.radius is None
 
-    def approach(self, spans: Tensor) -> Tensor:
+    def begin_fold(self, spans: Tensor) -> Tensor:
         """Take embedded spans to where `fold` begins."""
         if not self.folds:
             return self.project(spans)
@@ -91,8 +91,8 @@ class SpanPrototypeNetwork(nn.Module):
         return self.activate(spans)
 
     def fold(self, rows: Tensor) -> tuple[Tensor, Tensor]:
-        """The weight and the bias of a layer from there to the distances to prototypes,
-        less the squared norm of the projected span.
+        """Return the weight and the bias of a layer from there to the distances to
+        prototypes, less the squared norm of the projected span.
         """
         prototypes = self.get_prototypes()[rows]
         weight, bias = -2 * prototypes, (prototypes * prototypes).sum(dim=1)
@@ -107,11 +107,11 @@ class SpanPrototypeNetwork(nn.Module):
         return square_distances(projected, prototypes), self.prototypes
 
     def get_prototypes(self) -> Tensor:
-        """The prototypes, as they are compared with projected spans."""
-        return self.place(self.prototypes)
+        """Return the prototypes, as they are compared with projected spans."""
+        return self.project_to_sphere(self.prototypes)
 
-    def place(self, points: Tensor) -> Tensor:
-        """Put points where they are compared: where they are, or on the sphere."""
+    def project_to_sphere(self, points: Tensor) -> Tensor:
+        """Project points to the sphere on which cosines are compared, if any."""
         if self.radius is None:
             return points
         return self.radius * F.normalize(points, dim=1)
@@ -127,26 +127,26 @@ class SpanPrototypeNetwork(nn.Module):
         for layer, places in zip(
             self.edges, (starts, starts + widths - 1), strict=False
         ):
-            embedded = embedded + map_places(layer, tokens, places)
+            embedded = embedded + map_tokens(layer, tokens, places)
         return embedded
 
     def project(self, spans: Tensor) -> Tensor:
         """Map embedded spans to the space of the prototypes."""
         for layer in self.projection[1:]:
             spans = layer(self.activate(spans))
-        return self.place(spans)
+        return self.project_to_sphere(spans)
 
     def activate(self, spans: Tensor) -> Tensor:
-        """What is between two layers."""
+        """Apply ReLU and dropout."""
         return F.dropout(F.relu(spans), self.dropout, self.training)
 
 
-def map_places(layer: nn.Module, tokens: Tensor, places: Tensor) -> Tensor:
-    """Map the token at each of some places, none of them twice."""
+def map_tokens(layer: nn.Module, tokens: Tensor, indices: Tensor) -> Tensor:
+    """Map the tokens at some indices, none of them twice."""
     # Unlike indexing, an embedding adds gradients up in the same order every time.
-    if len(places) < len(tokens):
-        return layer(F.embedding(places, tokens))
-    return F.embedding(places, layer(tokens))
+    if len(indices) < len(tokens):
+        return layer(F.embedding(indices, tokens))
+    return F.embedding(indices, layer(tokens))
 
 
 def pool_spans(tokens: Tensor, starts: Tensor, widths: Tensor) -> Tensor:
@@ -174,7 +174,7 @@ def pool_spans(tokens: Tensor, starts: Tensor, widths: Tensor) -> Tensor:
 
 
 def square_distances(points: Tensor, centers: Tensor) -> Tensor:
-    """Squared Euclidean distance of each point to each center."""
+    """Return the squared Euclidean distance of each point to each center."""
     products = points @ centers.T
     norms = (points * points).sum(dim=1, keepdim=True)
     return (norms - 2 * products + (centers * centers).sum(dim=1)).clamp(min=0)

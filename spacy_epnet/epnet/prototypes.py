@@ -17,7 +17,7 @@ Generation: TypeAlias = dict[str, int]
 
 
 def get_initial_scale(dispersion: float, width: int) -> float:
-    """Standard deviation that gives normal prototypes a wanted dispersion.
+    """Return the standard deviation that gives normal prototypes a wanted dispersion.
 
     dispersion (float): The mean squared distance wanted between prototypes.
     width (int): The size of a prototype.
@@ -27,7 +27,7 @@ def get_initial_scale(dispersion: float, width: int) -> float:
 
 
 def get_dispersion(prototypes: Prototypes) -> float:
-    """Mean squared distance over all ordered pairs, a prototype and itself too.
+    """Return the mean squared distance over all ordered pairs, i = j included.
 
     It follows from the mean and the norms alone, without looking at pairs.
     """
@@ -38,12 +38,12 @@ def get_dispersion(prototypes: Prototypes) -> float:
 
 
 def join(generations: Iterable[Generation]) -> dict[str, int]:
-    """The row of each label, the older generations first."""
+    """Return the row of each label, the older generations first."""
     return {label: row for labels in generations for label, row in labels.items()}
 
 
 def list_rows(labels: dict[str, int], *, ops: Ops) -> Rows:
-    """The rows in use: None's, then those of the labels."""
+    """Return the rows in use: None's, then those of the labels."""
     return ops.asarray1i([NONE_ROW, *labels.values()])
 
 
@@ -78,7 +78,7 @@ def fit_generations(
 def find_home(
     generations: list[Generation], family: str | None, families: Mapping[str, str]
 ) -> Generation:
-    """The youngest generation of a family, or a new one if it has none."""
+    """Return the youngest generation of a family, or a new one if it has none."""
     for generation in reversed(generations):
         if families.get(next(iter(generation))) == family:
             return generation
@@ -87,7 +87,7 @@ def find_home(
 
 
 def get_free_row(taken: Collection[int], row: int = NONE_ROW + 1) -> int:
-    """The first row, from a given one on, that is neither None's nor taken."""
+    """Return the first row, from a given one on, that is neither None's nor taken."""
     while row in taken:
         row += 1
     return row

@@ -12,7 +12,7 @@ from ..types import Bools2d
 
 
 def get_families(corpora: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """The corpus that each label is called after.
+    """Return the corpus that each label is called after.
 
     corpora (Mapping[str, Sequence[str]]): The labels of each corpus. One corpus may
         have some of another one's.

@@ -75,7 +75,7 @@ def write_predictions(
 
 
 def get_scores(doc: Doc) -> dict[tuple[int, int, str], float]:
-    """The probabilities in `doc.spans`, by first token, end and type."""
+    """Return the probabilities in `doc.spans`, by first token, end and type."""
     return {
         (span.start, span.end, span.label_): float(score)
         for group in doc.spans.values()
@@ -84,7 +84,7 @@ def get_scores(doc: Doc) -> dict[tuple[int, int, str], float]:
 
 
 def get_blocked(doc: Doc) -> list[Span]:
-    """The tokens that an earlier component has kept from being entities."""
+    """Return the tokens that an earlier component has kept from being entities."""
     iob, types = doc.to_array([ENT_IOB, ENT_TYPE]).T
     blocked = numpy.flatnonzero((iob == BLOCKED_IOB) & (types == 0))
     return [doc[i : i + 1] for i in blocked.tolist()]

@@ -212,7 +212,7 @@ class FewShotRecognizer(TrainablePipe):
         return f"longer than max_width = {width} tokens, or {edges}"
 
     def can_predict(self, ent: Span) -> bool:
-        """Whether an entity could be predicted at all."""
+        """Check whether an entity could be predicted at all."""
         width = self.max_entity_width
         is_short = width is None or ent.end - ent.start <= width
         return is_short and not (ent[0].is_space or ent[-1].is_space)

@@ -26,7 +26,7 @@ class Layout(NamedTuple):
     edges: Bools1d  # (T,) whether an entity may begin or end in the token
 
     def cut(self, part: slice) -> "Layout":
-        """The layout of a part of the batch."""
+        """Return the layout of a part of the batch."""
         return Layout(self.segments[part], self.edges[part])
 
 
@@ -50,14 +50,14 @@ def get_layout(docs: list[Doc], *, ops: Ops) -> Layout:
 
 
 def find_docs(starts: Ints1d, docs: list[Doc], *, ops: Ops) -> Ints1d:
-    """The places in a batch of the docs in which tokens are."""
+    """Return the places in a batch of the docs in which tokens are."""
     xp: Any = ops.xp
     ends = xp.cumsum(xp.asarray([len(doc) for doc in docs]))
     return xp.searchsorted(ends, starts, side="right")
 
 
 def find_begins(segments: Any) -> Any:
-    """(T,) Whether a token is the first of its segment.
+    """(T,) Check whether a token is the first of its segment.
 
     segments (numpy.ndarray): (T,) The segment of each token.
     """

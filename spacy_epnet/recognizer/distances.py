@@ -7,7 +7,7 @@ from thinc.types import Floats2d
 
 
 def get_square_distances(points: Any, centers: Any) -> Floats2d:
-    """(points, centers) Squared Euclidean distances."""
+    """(points, centers) Return squared Euclidean distances."""
     xp: Any = get_array_module(points)
     norms = (points * points).sum(axis=1, keepdims=True)
     distances = norms - 2 * (points @ centers.T) + (centers * centers).sum(axis=1)

@@ -79,7 +79,7 @@ def _get_sentencizer() -> Sentencizer:
 
 
 def number_sentences(golds: list[Gold]) -> Ints1d:
-    """(T,) The sentence of each token of a batch."""
+    """(T,) Return the sentence of each token of a batch."""
     starts = [gold.sent_starts for gold in golds]
     return numpy.cumsum(numpy.concatenate(starts), dtype="i") - 1  # type: ignore[return-value]
 

@@ -41,8 +41,8 @@ class NetworkShim(ThreadSafeShim):
 
 
 def save_network(network: Any) -> bytes:
-    """The weights of a network as safetensors, which hold numbers and can't run code,
-    or nothing if it isn't initialized.
+    """Serialize the weights of a network as safetensors, which can't run code, or
+    nothing if it isn't initialized.
     """
     from safetensors.torch import save
 

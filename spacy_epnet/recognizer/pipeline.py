@@ -191,7 +191,7 @@ def get_words(label: str) -> str:
 
 
 def get_listener_map(component: Any) -> dict[str, list[Model]]:
-    """The listeners of each component that listens to this one."""
+    """Return the listeners of each component that listens to this one."""
     return getattr(component, "listener_map", None) or {}
 
 
@@ -214,7 +214,7 @@ def forget_tensors(doc: Doc) -> None:
 
 
 def is_pipeline(folder: Path) -> bool:
-    """Whether a folder is empty or has a pipeline and nothing else."""
+    """Check whether a folder is empty or has a pipeline and nothing else."""
     files = {path.name for path in folder.iterdir()}
     if not files:
         return True

@@ -22,7 +22,7 @@ class SpanPool(NamedTuple):
     is_hard: Bools1d  # whether a None span overlaps an entity
 
     def take_nones(self, indices: Ints1d | Bools1d) -> "SpanPool":
-        """The same with some of the None spans only."""
+        """Return a copy with some of the None spans only."""
         return self._replace(
             nones=self.nones[indices],
             none_targets=self.none_targets[indices],
@@ -31,7 +31,7 @@ class SpanPool(NamedTuple):
         )
 
     def take_sentences(self, sentences: Ints1d, *, ops: Ops) -> "SpanPool":
-        """The spans of some of the sentences."""
+        """Return the spans of some of the sentences."""
         xp: Any = ops.xp
         every = (self.entity_sentences, self.none_sentences)
         size = 1 + max(int(part.max()) for part in every if len(part))
@@ -45,7 +45,7 @@ class SpanPool(NamedTuple):
         ).take_nones(is_wanted[self.none_sentences])
 
     def flatten(self, *, ops: Ops) -> tuple[Spans, Ints1d]:
-        """All spans, and the column of each. None's is 0."""
+        """Return all spans, and the column of each. None's is 0."""
         xp: Any = ops.xp
         spans = xp.concatenate([self.entities, self.nones])
         return spans, xp.concatenate([self.targets, self.none_targets])
@@ -144,14 +144,14 @@ def cover(spans: Spans, length: int, *, ops: Ops) -> Bools1d:
 
 
 def _count_inside(spans: Spans, flags: Bools1d, *, ops: Ops) -> Ints1d:
-    """How many of each span's tokens are flagged."""
+    """Count how many of each span's tokens are flagged."""
     xp: Any = ops.xp
     until = xp.concatenate([ops.alloc1i(1), xp.cumsum(flags, dtype="i")])
     return until[spans[:, 0] + spans[:, 1]] - until[spans[:, 0]]
 
 
 def _is_among(spans: Spans, others: Spans, *, ops: Ops) -> Bools1d:
-    """Whether each span is one of the others."""
+    """Check whether each span is one of the others."""
     xp: Any = ops.xp
     keys = spans[:, 0].astype("int64") << 32 | spans[:, 1]
     wanted = others[:, 0].astype("int64") << 32 | others[:, 1]

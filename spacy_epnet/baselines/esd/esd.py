@@ -225,7 +225,7 @@ class ESDRecognizer(MemoryRecognizer):
         layout: Layout,
         columns: dict[str, int] | None = None,
     ) -> SpanPool:
-        """The spans of a batch, its None spans by their kind."""
+        """Return the spans of a batch, its None spans by their kind."""
         ops, max_width = self.model.ops, self.max_width
         columns = self.columns if columns is None else columns
         pool = get_span_pool(golds, layout, columns, max_width=max_width, ops=ops)

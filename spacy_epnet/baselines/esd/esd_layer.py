@@ -58,12 +58,12 @@ def init(model: Model, X: Any = None, Y: Any = None) -> None:
 
 
 def get_sizes(weights: dict[str, Any]) -> dict[str, int]:
-    """The size of a network that isn't a setting, from its weights."""
+    """Return the size of a network that isn't a setting, from its weights."""
     return {"token_width": weights["first.weight"].shape[1]}
 
 
 def has_network(layer: Model) -> bool:
-    """Whether there are weights."""
+    """Check whether there are weights."""
     return get_network(layer.shims[0]) is not None
 
 
@@ -86,7 +86,7 @@ def convert_inputs(
 def convert_outputs(
     model: Model, inputs_outputs: tuple, is_train: bool
 ) -> tuple[tuple[Floats2d, Points], Callable[[Floats2d], ArgsKwargs]]:
-    """The distances and the spans. There is a gradient of the distances only."""
+    """Return the distances and the spans. There is a gradient of the distances only."""
     _, (distances, points) = inputs_outputs
     device = model.shims[0].device  # type: ignore[attr-defined]
 

@@ -135,13 +135,13 @@ class SpanAttentionNetwork(nn.Module):
 
 
 def split_by_context(spans: Tensor, contexts: Tensor, n_contexts: int) -> list[Tensor]:
-    """The spans of each context, which stay in order."""
+    """Return the spans of each context, which stay in order."""
     counts = torch.bincount(contexts, minlength=n_contexts).tolist()
     return list(spans[contexts.argsort(stable=True)].split(counts))
 
 
 def share_out(queries: Tensor, keys: Tensor) -> Tensor:
-    """(..., M, N) How much of its attention each query gives to each key."""
+    """(..., M, N) Return how much of its attention each query gives to each key."""
     return (queries @ keys.mT * queries.shape[-1] ** -0.5).softmax(dim=-1)
 
 
@@ -164,7 +164,7 @@ def measure_columns(
 
 
 def measure_block(points: Tensor, members: list[Tensor]) -> Tensor:
-    """(M, 1 + types) The same for the examples of each kind and type."""
+    """(M, 1 + types) Return the same for the examples of each kind and type."""
     views = [share_out(points, m) @ m if len(m) else None for m in members]
     kinds = [view for view in views[:N_KINDS] if view is not None]
     none = None
@@ -176,7 +176,7 @@ def measure_block(points: Tensor, members: list[Tensor]) -> Tensor:
 
 
 def measure(points: Tensor, view: Tensor | None) -> Tensor:
-    """(M,) Squared distances of spans to what each sees, infinite if it is nothing."""
+    """(M,) Measure squared distances of spans to their views, infinite without one."""
     if view is None:
         return points.new_full((len(points),), torch.inf)
     return (points - view).square().sum(dim=1)

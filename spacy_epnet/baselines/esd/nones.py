@@ -36,13 +36,13 @@ def find_kinds(nones: Spans, entities: Spans, length: int, *, ops: Ops) -> Ints1
 
 
 def _count_until(places: Ints1d, length: int, *, ops: Ops) -> Ints1d:
-    """(length,) How many places are at or before each token."""
+    """(length,) Count how many places are at or before each token."""
     xp: Any = ops.xp
     return xp.cumsum(xp.bincount(places, minlength=length + 1))[:length]
 
 
 def get_probabilities(distances: Any) -> Any:
-    """(M, 1 + types) How probable None and each type are for spans.
+    """(M, 1 + types) Return how probable None and each type are for spans.
 
     distances (Floats2d): (M, 1 + types) Distances to them. If all are infinite, a span
         is None.

@@ -89,9 +89,7 @@ def _list_chosen(selection: Selection) -> list[tuple[int, float]]:
 
 
 def get_overlaps(starts: Array, ends: Array, i: int) -> Array:
-    """(M,) The tokens that spans have in common with one of them, as a share of those
-    that either of them has.
-    """
+    """(M,) Return the intersection over union of each span with one of them."""
     common = numpy.minimum(ends, ends[i]) - numpy.maximum(starts, starts[i])
     common = numpy.maximum(common, 0)
     return common / (ends - starts + ends[i] - starts[i] - common)

@@ -135,7 +135,7 @@ def get_d_divergences(gaussians: Gaussians, gradient: Any) -> Gaussians:
 
 
 def get_mean_distances(gaussians: Gaussians) -> Floats2d:
-    """(T, T) Squared Euclidean distances of the means of all pairs."""
+    """(T, T) Return squared Euclidean distances of the means of all pairs."""
     xp: Any = get_array_module(gaussians.means)
     means = gaussians.means
     norms = (means * means).sum(axis=1)

@@ -25,7 +25,7 @@ class NearestTokenRecognizer(TokenRecognizer):
 
 
 def get_nearest_by_column(distances: Any, columns: Any, n_columns: int) -> Floats2d:
-    """(points, columns) The smallest distance to a token of each column.
+    """(points, columns) Return the smallest distance to a token of each column.
 
     distances (Floats2d): (points, n) Distances to tokens.
     columns (Ints1d): (n,) The column of each of these tokens.

@@ -41,7 +41,7 @@ class ProtoNetRecognizer(TokenRecognizer):
         return get_halves_loss(tokens, columns, self.number_docs(docs))
 
     def number_docs(self, docs: list[Doc]) -> Any:
-        """(T,) The number of the doc of each token."""
+        """(T,) Return the number of the doc of each token."""
         numbers = numpy.repeat(numpy.arange(len(docs)), [len(doc) for doc in docs])
         return self.model.ops.xp.asarray(numbers)  # type: ignore[attr-defined]
 

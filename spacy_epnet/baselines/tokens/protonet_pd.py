@@ -46,7 +46,7 @@ class ProtoNetPDRecognizer(SequenceRecognizer, ProtoNetRecognizer):
     def get_pairs_loss(
         self, tokens: Any, columns: Any, is_support: Any
     ) -> tuple[float, TokenVectors]:
-        """The loss of an episode in which all tokens see those of the support set. See
+        """Find the loss of an episode in which all tokens see the support set. See
         `get_episode_loss` for the arguments.
         """
         support = is_support & (columns != UNKNOWN)

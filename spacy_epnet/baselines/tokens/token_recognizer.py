@@ -35,8 +35,8 @@ class TokenRecognizer(MemoryRecognizer):
 
     @abstractmethod
     def measure(self, points: TokenVectors, memory: Memory, n_columns: int) -> Floats2d:
-        """(points, columns) How far represented tokens are from each type, None first.
-        Types of which nothing is remembered are infinitely far.
+        """(points, columns) Measure distances of represented tokens to each type, None
+        first. Types without remembered tokens are infinitely far.
         """
 
     @abstractmethod
@@ -48,7 +48,7 @@ class TokenRecognizer(MemoryRecognizer):
     # What each may replace
 
     def choose_columns(self, probabilities: Any, layout: Layout) -> Any:
-        """(T,) The column that each token takes, from how probable each is."""
+        """(T,) Return the column that each token takes, from how probable each is."""
         return probabilities.argmax(axis=1)
 
     # Recognition
@@ -73,7 +73,7 @@ class TokenRecognizer(MemoryRecognizer):
         return split_by_doc(predictions, docs)
 
     def _get_probabilities(self, tokens: TokenVectors) -> Floats2d:
-        """(T, columns) How probable each type is for each token."""
+        """(T, columns) Return how probable each type is for each token."""
         ops: Any = self.model.ops
         memory, n_columns = self.memory, self.n_columns
         parts = []
