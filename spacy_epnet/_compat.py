@@ -35,12 +35,12 @@ def set_network(shim: "Shim", network: "nn.Module | None") -> None:
     shim._model = network
 
 
-def set_forward(layer: "Model", forward: Callable) -> None:
+def set_forward(layer: "Model[Any, Any]", forward: "Callable[..., Any]") -> None:
     """Replace what a layer computes."""
     layer._func = forward
 
 
-def forget_params(layer: "Model") -> None:
+def forget_params(layer: "Model[Any, Any]") -> None:
     """Let a layer have no weights of its own."""
     from thinc.backends import ParamServer
 
@@ -122,14 +122,14 @@ def show_validation_error(path: "Path") -> AbstractContextManager[None]:
 # spaCy 3.8, spacy-transformers 1.4 and spacy-curated-transformers 0.3
 
 
-def has_batch(listener: "Model") -> bool:
+def has_batch(listener: "Model[Any, Any]") -> bool:
     """Whether a listener was handed the vectors of a batch that is learned from."""
     if is_curated_listener(listener):
         return listener.attrs["_state"].batch_id is not None
     return getattr(listener, "_batch_id", None) is not None
 
 
-def is_curated_listener(node: "Model") -> bool:
+def is_curated_listener(node: "Model[Any, Any]") -> bool:
     """Whether a layer listens to a transformer of spacy-curated-transformers."""
     return "_TRANSFORMER_LISTENER" in node.attrs
 
@@ -152,11 +152,14 @@ def get_init_settings(
     return model._init_tokenizer_config, model._init_transformer_config
 
 
-def replace_listener_cfg(transformer: dict, listener: dict) -> dict[str, Any]:
+def replace_listener_cfg(
+    transformer: dict[str, Any], listener: dict[str, Any]
+) -> dict[str, Any]:
     """Return the config of the layer that takes a listener's place."""
     from spacy_transformers.layers._util import replace_listener_cfg
 
-    return replace_listener_cfg(transformer, listener)
+    config: dict[str, Any] = replace_listener_cfg(transformer, listener)
+    return config
 
 
 # Transformers 4.53

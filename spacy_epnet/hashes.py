@@ -1,7 +1,7 @@
 """Hashes of what is saved, so that damage is found when it is loaded.
 
-They tell what was damaged, not what was forged: who changes a file on purpose can
-change its hash, too.
+They show damage, not forgery: whoever changes a file on purpose can change its hash,
+too.
 """
 
 import warnings

@@ -1,11 +1,14 @@
-"""Processes beside this one, and the cores that they share."""
+"""Worker processes, and the cores that they share."""
 
 import multiprocessing
 import os
 import signal
 import threading
 from multiprocessing.connection import wait
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from multiprocessing.context import ForkServerContext, SpawnContext
 
 # What is slow to import, which only the first process of all has to do.
 PRELOADED = ["spacy_epnet.adapting", "torch", "spacy_transformers"]
@@ -18,9 +21,10 @@ def count_cores() -> int:
     return os.cpu_count() or 1
 
 
-def get_context() -> Any:
-    """How processes are begun: by copying one that has imported all, where that can
-    be, and never one that computes, because its threads wouldn't come along.
+def get_context() -> "ForkServerContext | SpawnContext":
+    """Choose how processes are started: by copying one that has imported everything,
+    where that is possible, and never one that computes, because its threads wouldn't be
+    copied.
     """
     if "forkserver" in multiprocessing.get_all_start_methods():
         context = multiprocessing.get_context("forkserver")
@@ -30,8 +34,8 @@ def get_context() -> Any:
 
 
 def belong_to_parent() -> None:
-    """Let this process end when the one that gave it its work does, however that ends,
-    and leave it to that one to be interrupted.
+    """Let this process end when its parent does, however that ends, and leave it to the
+    parent to be interrupted.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()

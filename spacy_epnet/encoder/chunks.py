@@ -1,13 +1,13 @@
-"""Running a transformer over a batch in parts of similar length.
+"""Run a transformer over a batch in chunks of similar length.
 
 spacy-transformers pads all texts of a batch to the longest and runs them at once. In
-parts, little is padded, and the memory that the transformer needs on the way doesn't
-grow with the length of a doc or the number of docs.
+chunks, little is padded, and the memory that the transformer needs doesn't grow with
+the length of a doc or the number of docs.
 """
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy
 import torch
@@ -19,25 +19,32 @@ from transformers.file_utils import ModelOutput
 
 from .._compat import set_forward
 
-# Word pieces of padding in a part. On a CPU, to run more than these takes longer than
-# to begin another part. Others run them beside the rest.
+# Word pieces of padding in a chunk. On a CPU, to run more than these takes longer than
+# to begin another chunk. Others run them beside the rest.
 MAX_PADDING = 32
 
+Rows: TypeAlias = Any  # (n,) of int, texts of a batch
+Backprop: TypeAlias = Callable[[ModelOutput], list[Any]]
 
-def use_chunks(layer: Model, max_pieces: int) -> None:
-    """Let the layer around a transformer run it in parts.
+
+def use_chunks(layer: Model[WordpieceBatch, ModelOutput], max_pieces: int) -> None:
+    """Let the layer around a transformer run it in chunks.
 
     layer (Model): The layer that wraps the PyTorch transformer.
-    max_pieces (int): Word pieces in a part, with padding. A text that has more by
-        itself is a part of its own.
+    max_pieces (int): Word pieces in a chunk, with padding. A text that has more by
+        itself is a chunk of its own.
     """
     # An attribute of the layer would be saved with it, and overrule the config.
     set_forward(layer, partial(forward, max_pieces=max_pieces))
 
 
 def forward(
-    model: Model, pieces: WordpieceBatch, is_train: bool, *, max_pieces: int
-) -> tuple[ModelOutput, Callable[[ModelOutput], Any]]:
+    model: Model[WordpieceBatch, ModelOutput],
+    pieces: WordpieceBatch,
+    is_train: bool,
+    *,
+    max_pieces: int,
+) -> tuple[ModelOutput, Backprop]:
     lengths = get_lengths(pieces.attention_mask)
     shim: Any = model.shims[0]
     max_padding = MAX_PADDING if shim.device.type == "cpu" else max_pieces
@@ -46,15 +53,15 @@ def forward(
         return run_whole(model, pieces, is_train)
     joined: dict[str, Any] = {}
     for rows in chunks:
-        chunk = take(pieces, rows, int(lengths[rows].max()))
+        chunk = select_rows(pieces, rows, int(lengths[rows].max()))
         inputs, _ = model.attrs["convert_inputs"](model, chunk, is_train)
         outputs, backprop_all = shim(inputs, is_train)
-        put(outputs, rows, joined, len(pieces))
+        write_rows(outputs, rows, joined, len(pieces))
     whole = type(outputs)(**joined)
 
-    def backprop(d_outputs: ModelOutput) -> list:
-        # What a part gives back goes from all of them to the weights, once. One after
-        # the other, gradients of half precision would be scaled again and again.
+    def backprop(d_outputs: ModelOutput) -> list[Any]:
+        # The gradients of all chunks go to the weights at once. One chunk after the
+        # other, gradients of half precision would be scaled again and again.
         gradients = {"grad_tensors": d_outputs.values()}
         backprop_all(ArgsKwargs(args=(whole.last_hidden_state,), kwargs=gradients))
         return []
@@ -63,21 +70,21 @@ def forward(
 
 
 def get_lengths(mask: Any) -> Any:
-    """How many columns each row of an attention mask needs.
+    """Count the columns that each row of an attention mask needs.
 
     mask (numpy.ndarray): (texts, pieces) What isn't padding.
-    RETURNS (numpy.ndarray): (texts,) The place after the last that isn't.
+    RETURNS (numpy.ndarray): (texts,) The position after the last that isn't.
     """
     return mask.shape[1] - numpy.argmax(mask[:, ::-1] != 0, axis=1)
 
 
-def split_by_length(lengths: Any, max_pieces: int, max_padding: int) -> list[Any]:
-    """Part texts into groups of similar length.
+def split_by_length(lengths: Any, max_pieces: int, max_padding: int) -> list[Rows]:
+    """Divide texts into groups of similar length.
 
     lengths (numpy.ndarray): The word pieces of each text.
     max_pieces (int): Word pieces in a group, each text padded to the longest.
     max_padding (int): How many of them may be padding.
-    RETURNS (List[numpy.ndarray]): The places of the texts in each group.
+    RETURNS (List[numpy.ndarray]): The texts in each group.
     """
     groups: list[list[int]] = []
     longest = padding = 0
@@ -92,28 +99,32 @@ def split_by_length(lengths: Any, max_pieces: int, max_padding: int) -> list[Any
     return [numpy.asarray(group) for group in groups]
 
 
-def take(pieces: WordpieceBatch, rows: Any, length: int) -> WordpieceBatch:
-    """Some of the texts of a batch, without the padding that they don't need."""
+def select_rows(pieces: WordpieceBatch, rows: Rows, length: int) -> WordpieceBatch:
+    """Select texts of a batch, without the padding that they don't need."""
     types = pieces.token_type_ids
+    window: Any = rows, slice(length)
     return WordpieceBatch(
         strings=[pieces.strings[i][:length] for i in rows.tolist()],
-        input_ids=pieces.input_ids[rows, :length],
-        attention_mask=pieces.attention_mask[rows, :length],
+        input_ids=pieces.input_ids[window],
+        attention_mask=pieces.attention_mask[window],
         lengths=[pieces.lengths[i] for i in rows.tolist()],
-        token_type_ids=None if types is None else types[rows, :length],
+        token_type_ids=None if types is None else types[window],
     )
 
 
-def put(outputs: ModelOutput, rows: Any, joined: dict[str, Any], n_texts: int) -> None:
-    """Put the outputs of a part where they would be if the batch had been run at once.
+def write_rows(
+    outputs: ModelOutput, rows: Rows, joined: dict[str, Any], n_texts: int
+) -> None:
+    """Write the outputs of a chunk to where they would be if the batch had been run at
+    once.
 
     outputs (ModelOutput): The outputs. What isn't a row for each text is left out.
-    rows (numpy.ndarray): The texts of the part.
+    rows (numpy.ndarray): The texts of the chunk.
     joined (Dict[str, Any]): The outputs of the batch, with zeros for padding. The first
-        part, which has the longest texts, makes room for all.
+        chunk, which has the longest texts, makes room for all.
     n_texts (int): The texts of the batch.
     """
-    places = torch.from_numpy(rows)
+    positions = torch.from_numpy(rows)
     for key, value in outputs.items():
         parts = value if isinstance(value, tuple) else (value,)
         if not all(is_torch_array(p) and len(p) == len(rows) for p in parts):
@@ -123,5 +134,5 @@ def put(outputs: ModelOutput, rows: Any, joined: dict[str, Any], n_texts: int) -
             joined[key] = tuple(room) if isinstance(value, tuple) else room[0]
         wholes = joined[key] if isinstance(value, tuple) else (joined[key],)
         for whole, part in zip(wholes, parts, strict=True):
-            inside: Any = [slice(size) for size in part.shape[1:]]
-            whole[places, *inside] = part
+            inside = [slice(size) for size in part.shape[1:]]
+            whole[positions, *inside] = part

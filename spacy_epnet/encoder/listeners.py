@@ -1,11 +1,12 @@
 """Layers that are fed by a component earlier in the pipeline.
 
-A listener whose upstream component never ran hands out zeros, or nothing at all,
-without a word. What is here finds that out beforehand, whoever has made the listener:
-spaCy (to a tok2vec), spacy-transformers or spacy-curated-transformers.
+A listener whose upstream component never ran returns zeros, or nothing at all, without
+a word. This finds it out beforehand for listeners of spaCy (to a tok2vec), of
+spacy-transformers and of spacy-curated-transformers.
 """
 
 from collections.abc import Iterable
+from typing import Any
 
 from spacy.tokens import Doc
 from thinc.api import Model
@@ -13,7 +14,7 @@ from thinc.api import Model
 from .._compat import has_batch, is_curated_listener
 
 
-def get_listeners(model: Model) -> list[Model]:
+def get_listeners(model: Model[Any, Any]) -> list[Model[Any, Any]]:
     """Return the listeners inside a model, to a transformer or to a tok2vec."""
     return [
         node
@@ -22,17 +23,19 @@ def get_listeners(model: Model) -> list[Model]:
     ]
 
 
-def is_connected(listener: Model) -> bool:
+def is_connected(listener: Model[Any, Any]) -> bool:
     """Whether a listener knows how wide the vectors are that it will be fed."""
     return bool(listener.has_dim("nO"))
 
 
-def get_upstream(listener: Model) -> str:
+def get_upstream(listener: Model[Any, Any]) -> str:
     """Name what a listener listens to."""
     return "transformer" if _hears_transformer(listener) else "tok2vec"
 
 
-def count_unfed(listener: Model, docs: Iterable[Doc], *, is_train: bool) -> int:
+def count_unfed(
+    listener: Model[Any, Any], docs: Iterable[Doc], *, is_train: bool
+) -> int:
     """Count the docs that have no vectors for a listener.
 
     listener (Model): The listener.
@@ -47,7 +50,7 @@ def count_unfed(listener: Model, docs: Iterable[Doc], *, is_train: bool) -> int:
     return sum(bool(len(doc)) and not is_fed(doc) for doc in docs)
 
 
-def _hears_transformer(listener: Model) -> bool:
+def _hears_transformer(listener: Model[Any, Any]) -> bool:
     if is_curated_listener(listener):
         return True
     from spacy.pipeline.tok2vec import Tok2VecListener

@@ -42,7 +42,8 @@ class CheckedTransformer(TransformerModel):
     """spacy-transformers' model, saved with a hash."""
 
     def to_bytes(self) -> bytes:
-        return srsly.msgpack_dumps(add_hashes({"model": super().to_bytes()}))
+        data: bytes = srsly.msgpack_dumps(add_hashes({"model": super().to_bytes()}))
+        return data
 
     def from_bytes(self, bytes_data: bytes) -> "CheckedTransformer":
         try:
@@ -113,7 +114,7 @@ def load_network(config: dict[str, Any], state: bytes) -> nn.Module:
     RETURNS (nn.Module): The network.
     """
     built = CONFIG_MAPPING[config["model_type"]].from_dict(config)
-    network = AutoModel.from_config(built, trust_remote_code=False)
+    network: nn.Module = AutoModel.from_config(built, trust_remote_code=False)
     device = get_torch_default_device()
     try:
         # Said here, because an environment variable can turn the default off.
@@ -123,7 +124,8 @@ def load_network(config: dict[str, Any], state: bytes) -> nn.Module:
         raise ValueError("its weights aren't those of such an encoder") from err
     if missing:
         raise ValueError(f"it has no weights for {', '.join(missing)}")
-    return network.to(device)
+    network.to(device)
+    return network
 
 
 def prepare_tokenizer(tokenizer: PreTrainedTokenizerBase) -> None:

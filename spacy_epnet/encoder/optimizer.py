@@ -76,10 +76,13 @@ class FusedAdam(Optimizer):
         gradient: FloatsXd,
         *,
         lr_scale: float = 1.0,
-    ):
+    ) -> tuple[FloatsXd, FloatsXd]:
         """Update weights with a gradient, in place, and set the gradient to zero."""
         if not (self._is_adamw() and self._fits(key, weights, gradient)):
-            return super().__call__(key, weights, gradient, lr_scale=lr_scale)
+            updated: tuple[FloatsXd, FloatsXd] = super().__call__(
+                key, weights, gradient, lr_scale=lr_scale
+            )
+            return updated
         self.nr_update[key] += 1
         self._update(key, weights, gradient, self.learn_rate * lr_scale)
         if self.averages is not None:

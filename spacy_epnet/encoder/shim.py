@@ -87,7 +87,7 @@ class TransformerShim(ThreadSafeShim, HFShim):
         super().finish_update(optimizer)
         self._copied = None
 
-    def predict(self, inputs: ArgsKwargs) -> ModelOutput:
+    def predict(self, inputs: ArgsKwargs) -> Any:
         network = self._get_fastest()
         if network is self._model:
             return super().predict(inputs)
@@ -100,13 +100,14 @@ class TransformerShim(ThreadSafeShim, HFShim):
 
     def _get_fastest(self) -> nn.Module:
         """Return the network that makes the predictions."""
+        network: nn.Module = self._model
         if self.inference == "float32":
-            return self._model
-        weights = [(get_version(w), w.device) for w in self._model.parameters()]
+            return network
+        weights = [(get_version(w), w.device) for w in network.parameters()]
         known = self._copied  # which another thread may replace
-        if known is None or known[:2] != (self._model, weights):
-            fastest = copy_for_inference(self._model, self.inference, self.device)
-            self._copied = known = (self._model, weights, fastest)
+        if known is None or known[:2] != (network, weights):
+            fastest = copy_for_inference(network, self.inference, self.device)
+            self._copied = known = (network, weights, fastest)
         return known[-1]
 
 

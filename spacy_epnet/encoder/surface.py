@@ -1,9 +1,10 @@
 """How words are written, for encoders that don't see it or see little of it."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy
+from numpy.typing import NDArray
 from spacy.attrs import SHAPE
 from spacy.strings import StringStore
 from spacy.tokens import Doc
@@ -17,10 +18,11 @@ FORMS = ("lower", "title", "upper", "mixed", "letter", "number", "code", "symbol
 # A doc with more capitalized words than this is a heading, or shouts.
 MANY_CAPITALS = 0.6
 
+Docs2Vectors: TypeAlias = Model[list[Doc], list[Floats2d]]
+Backprop: TypeAlias = Callable[[list[Floats2d]], list[Doc]]
 
-def build_surface_tok2vec(
-    tok2vec: Model[list[Doc], list[Floats2d]],
-) -> Model[list[Doc], list[Floats2d]]:
+
+def build_surface_tok2vec(tok2vec: Docs2Vectors) -> Docs2Vectors:
     """Add what a word looks like to its vector.
 
     An uncased encoder can't tell "May" from "may", and how a name is written says
@@ -30,7 +32,9 @@ def build_surface_tok2vec(
     tok2vec (Model[List[Doc], List[Floats2d]]): The token vectors, usually a
         listener to the pipeline's transformer.
     """
-    features: Model = Model("surface_features", features_forward, dims={"nO": WIDTH})
+    features: Docs2Vectors = Model(
+        "surface_features", features_forward, dims={"nO": WIDTH}
+    )
     return Model(
         SURFACE,
         forward,
@@ -40,15 +44,15 @@ def build_surface_tok2vec(
     )
 
 
-def init(model: Model, X: Any = None, Y: Any = None) -> None:
+def init(model: Docs2Vectors, X: list[Doc] | None = None, Y: object = None) -> None:
     tok2vec = model.layers[0].initialize(X=X)
     if tok2vec.has_dim("nO"):
         model.set_dim("nO", tok2vec.get_dim("nO") + WIDTH)
 
 
 def forward(
-    model: Model[list[Doc], list[Floats2d]], docs: list[Doc], is_train: bool
-) -> tuple[list[Floats2d], Callable[[list[Floats2d]], list[Doc]]]:
+    model: Docs2Vectors, docs: list[Doc], is_train: bool
+) -> tuple[list[Floats2d], Backprop]:
     xp: Any = model.ops.xp
     vectors, backprop_vectors = model.layers[0](docs, is_train)
     features, _ = model.layers[1](docs, is_train)
@@ -61,20 +65,22 @@ def forward(
 
     def backprop(d_joined: list[Floats2d]) -> list[Doc]:
         parts = zip(d_joined, vectors, strict=True)
-        return backprop_vectors([d[:, : v.shape[1]] for d, v in parts])
+        d_docs: list[Doc] = backprop_vectors([d[:, : v.shape[1]] for d, v in parts])
+        return d_docs
 
     return [join(*pair) for pair in zip(vectors, features, strict=True)], backprop
 
 
 def features_forward(
-    model: Model[list[Doc], list[Floats2d]], docs: list[Doc], is_train: bool
-) -> tuple[list[Floats2d], Callable[[list[Floats2d]], list[Doc]]]:
+    model: Docs2Vectors, docs: list[Doc], is_train: bool
+) -> tuple[list[Floats2d], Backprop]:
     lengths: Any = numpy.asarray([len(doc) for doc in docs], dtype="i")
-    features = model.ops.asarray2f(get_surface_features(docs).astype("f"))
+    features: Any = get_surface_features(docs).astype("f")
+    features = model.ops.asarray2f(features)
     return model.ops.unflatten(features, lengths), lambda d_features: []
 
 
-def get_surface_features(docs: list[Doc]) -> Any:
+def get_surface_features(docs: list[Doc]) -> NDArray[numpy.bool_]:
     """Describe how the words of a batch are written.
 
     docs (List[Doc]): The batch.
@@ -111,24 +117,24 @@ def get_surface_features(docs: list[Doc]) -> Any:
 WIDTH = len(FORMS) + 9
 
 
-def get_forms(docs: list[Doc]) -> Any:
-    """The places in FORMS of all tokens of a batch."""
+def get_forms(docs: list[Doc]) -> NDArray[numpy.int64]:
+    """Find the position in FORMS of each token of a batch."""
     shapes = [doc.to_array(SHAPE) for doc in docs if len(doc)]
     if not shapes:
         return numpy.zeros(0, dtype="int64")
-    different, places = numpy.unique(numpy.concatenate(shapes), return_inverse=True)
+    different, positions = numpy.unique(numpy.concatenate(shapes), return_inverse=True)
     stores = list({id(doc.vocab): doc.vocab.strings for doc in docs}.values())
     forms = [get_form(_find_store(stores, shape), shape) for shape in different]
-    return numpy.asarray(forms)[places]
+    return numpy.asarray(forms)[positions]
 
 
 def _find_store(stores: list[StringStore], shape: int) -> StringStore:
-    """The first of several stores, if docs are of several vocabs, that has a shape."""
+    """Find the first of several stores, if docs are of several vocabs, with a shape."""
     return next((s for s in stores if shape in s), stores[0])  # type: ignore[operator]
 
 
 def get_form(strings: StringStore, shape: int) -> int:
-    """The place in FORMS of a token's shape."""
+    """Find the position in FORMS of a token's shape."""
     marks = [mark for mark in strings[shape] if mark in "Xxd"] if shape else []
     letters = [mark for mark in marks if mark != "d"]
     if not marks:

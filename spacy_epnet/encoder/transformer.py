@@ -109,7 +109,9 @@ def init(model: "TransformerModel", X: Any = None, Y: Any = None) -> None:
     model.attrs["set_transformer"](model, objects)
 
 
-def replace_listener_cfg(transformer: dict, listener: dict) -> dict:
+def replace_listener_cfg(
+    transformer: dict[str, Any], listener: dict[str, Any]
+) -> dict[str, Any]:
     # spaCy passes the config of the whole tok2vec layer, inside which it may be.
     listener = find_listener(listener) or listener
     config = _compat.replace_listener_cfg(transformer, listener)
@@ -119,7 +121,7 @@ def replace_listener_cfg(transformer: dict, listener: dict) -> dict:
     return {key: value for key, value in config.items() if key not in OWN_SETTINGS}
 
 
-def find_listener(config: dict) -> dict | None:
+def find_listener(config: dict[str, Any]) -> dict[str, Any] | None:
     """Find the config of a listener to a transformer inside that of another layer."""
     if "TransformerListener" in config.get("@architectures", ""):
         return config

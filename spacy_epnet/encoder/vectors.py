@@ -1,17 +1,17 @@
 """Token vectors of a batch, its docs end to end.
 
 In training they are a layer's output. In prediction they are made when they are asked
-for: all tokens of a long doc at once would take much memory, and what is needed is a
-part of them at a time:
+for, because those of all tokens of a long doc at once would take much memory:
 
     tokens = open_tokens(tok2vec, docs)
     tokens[1000:2000]
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
+from numpy.typing import NDArray
 from spacy.tokens import Doc
 from thinc.api import Model
 from thinc.types import Floats2d, Ragged
@@ -19,6 +19,9 @@ from thinc.types import Floats2d, Ragged
 from ..errors import PipelineError
 from ..types import TokenVectors
 from .surface import SURFACE, get_surface_features
+
+if TYPE_CHECKING:
+    from spacy_transformers.data_classes import TransformerData
 
 
 def build_flat_tokens(
@@ -31,7 +34,11 @@ def build_flat_tokens(
     return Model("flat_tokens", forward, init=init, layers=[tok2vec])
 
 
-def init(model: Model, X: Any = None, Y: Any = None) -> None:
+def init(
+    model: Model[list[Doc], TokenVectors],
+    X: list[Doc] | None = None,
+    Y: object = None,
+) -> None:
     model.layers[0].initialize(X=X)
 
 
@@ -43,17 +50,18 @@ def forward(
     lengths: Any = numpy.asarray([len(doc) for doc in docs], dtype="i")
 
     def backprop(d_tokens: TokenVectors) -> list[Doc]:
-        return backprop_vectors(model.ops.unflatten(d_tokens, lengths))
+        d_docs: list[Doc] = backprop_vectors(model.ops.unflatten(d_tokens, lengths))
+        return d_docs
 
     return tokens, backprop
 
 
-def open_tokens(tok2vec: Model, docs: list[Doc]) -> Any:
-    """Get ready to make the token vectors of a batch.
+def open_tokens(tok2vec: Model[list[Doc], list[Floats2d]], docs: list[Doc]) -> Any:
+    """Prepare the token vectors of a batch.
 
     tok2vec (Model): The layer that makes them.
     docs (List[Doc]): The batch.
-    RETURNS (TokenVectors): The vectors, the docs end to end, or something that gives
+    RETURNS (TokenVectors): The vectors, the docs end to end, or an object that returns
         them for any slice.
     """
     if tok2vec.name == SURFACE:
@@ -68,7 +76,7 @@ def open_tokens(tok2vec: Model, docs: list[Doc]) -> Any:
 class SurfaceTokens:
     """Token vectors with how the tokens are written."""
 
-    def __init__(self, tokens: Any, features: Any, xp: Any):
+    def __init__(self, tokens: TokenVectors, features: NDArray[numpy.bool_], xp: Any):
         self.tokens, self.features, self.xp = tokens, features, xp
 
     def __len__(self) -> int:
@@ -76,13 +84,21 @@ class SurfaceTokens:
 
     def __getitem__(self, window: slice) -> TokenVectors:
         features = self.xp.asarray(self.features[window], dtype="f")
-        return self.xp.concatenate([self.tokens[window], features], axis=1)
+        joined: TokenVectors = self.xp.concatenate(
+            [self.tokens[window], features], axis=1
+        )
+        return joined
 
 
 class ListenedTokens:
     """Token vectors pooled from what a transformer has left in docs."""
 
-    def __init__(self, data: list[Any], docs: list[Doc], pooling: Model):
+    def __init__(
+        self,
+        data: "list[TransformerData]",
+        docs: list[Doc],
+        pooling: Model[Ragged, Floats2d],
+    ):
         lengths = [len(part.align.lengths) for part in data]
         check_lengths(docs, lengths)
         self.ends = numpy.cumsum(lengths)
@@ -92,11 +108,22 @@ class ListenedTokens:
         return int(self.ends[-1])
 
     def __getitem__(self, window: slice) -> TokenVectors:
+        joined, counts = self._gather(window)
+        xp: Any = self.pooling.ops.xp
+        if not len(joined):
+            start, stop, _ = window.indices(len(self))
+            zeros: TokenVectors = xp.zeros((stop - start, joined.shape[1]), dtype="f")
+            return zeros
+        return self.pooling.predict(Ragged(joined, xp.asarray(counts)))
+
+    def _gather(self, window: slice) -> tuple[Floats2d, NDArray[numpy.int32]]:
+        """Gather the word pieces of tokens, and how many each token has."""
         xp: Any = self.pooling.ops.xp
         start, stop, _ = window.indices(len(self))
         first = int(numpy.searchsorted(self.ends, start, side="right"))
         last = int(numpy.searchsorted(self.ends, stop, side="left"))
-        pieces, counts = [], []
+        pieces: list[Floats2d] = []
+        counts: list[NDArray[numpy.int32]] = []
         for i in range(first, last + 1):
             data = self.data[i]
             lengths = data.align.lengths
@@ -104,7 +131,7 @@ class ListenedTokens:
                 continue
             begin = int(self.ends[i]) - len(lengths)
             inside = slice(max(0, start - begin), stop - begin)
-            states = data.model_output.last_hidden_state
+            states: Any = data.model_output["last_hidden_state"]
             if not lengths.any():
                 # Nothing is aligned, which some kinds of pooling can't take.
                 counts.append(numpy.ones_like(lengths[inside]))
@@ -114,23 +141,19 @@ class ListenedTokens:
             counts.append(lengths[inside])
             rows = data.align.dataXd[before : before + int(counts[-1].sum())]
             pieces.append(states.reshape(-1, states.shape[-1])[rows])
-        joined = xp.concatenate(pieces)
-        if not len(joined):
-            return xp.zeros((stop - start, joined.shape[1]), dtype="f")
-        return self.pooling.predict(
-            Ragged(joined, xp.asarray(numpy.concatenate(counts)))
-        )
+        return xp.concatenate(pieces), numpy.concatenate(counts)
 
 
-def lay_end_to_end(docs: list[Doc], vectors: list[Any], xp: Any) -> TokenVectors:
+def lay_end_to_end(docs: list[Doc], vectors: list[Floats2d], xp: Any) -> TokenVectors:
     """Join the token vectors of docs."""
     check_lengths(docs, [len(doc_vectors) for doc_vectors in vectors])
     # The vectors of an empty doc may have no width, so they can't be joined in.
-    return xp.concatenate([part for part in vectors if len(part)])
+    joined: TokenVectors = xp.concatenate([part for part in vectors if len(part)])
+    return joined
 
 
 def check_lengths(docs: list[Doc], lengths: list[int]) -> None:
-    """Find out if there isn't a vector for each token."""
+    """Raise an error if there isn't a vector for each token."""
     for doc, length in zip(docs, lengths, strict=True):
         if len(doc) != length:
             raise PipelineError(

@@ -1,7 +1,8 @@
-"""The weights of a model, whatever it is made of."""
+"""The weights of models, whether they are in PyTorch networks or Thinc's own."""
 
 from collections.abc import Iterator
 from copy import deepcopy
+from typing import Any
 
 from thinc.api import Model, PyTorchShim
 from thinc.shims import Shim
@@ -9,8 +10,8 @@ from thinc.shims import Shim
 from .._compat import forget_params, get_network
 
 
-def iter_weights(model: Model) -> Iterator[bytes]:
-    """All weights of a model, in an order that is always the same.
+def iter_weights(model: Model[Any, Any]) -> Iterator[bytes]:
+    """Iterate over all weights of a model, in an order that is always the same.
 
     model (Model): The model.
     YIELDS (bytes): The weights, one array after the other.
@@ -26,7 +27,9 @@ def iter_weights(model: Model) -> Iterator[bytes]:
                     yield value.cpu().contiguous().numpy().tobytes()
 
 
-def copy_model(model: Model, *, sharing: Model | None = None) -> Model:
+def copy_model(
+    model: Model[Any, Any], *, sharing: Model[Any, Any] | None = None
+) -> Model[Any, Any]:
     """Copy a model, but for the PyTorch networks inside a part of it.
 
     model (Model): The model.
@@ -36,26 +39,26 @@ def copy_model(model: Model, *, sharing: Model | None = None) -> Model:
     """
     nodes = [] if sharing is None else sharing.walk()
     shared = {id(shim): shim for node in nodes for shim in node.shims}
-    twin = deepcopy(model, dict(shared))
-    for node in twin.walk():
+    copy = deepcopy(model, dict(shared))
+    for node in copy.walk():
         renew_node(node)
         for shim in node.shims:
             if id(shim) not in shared:
                 renew_shim(shim)
-    return twin
+    return copy
 
 
 def renew_shim(shim: Shim) -> None:
-    """Give the network of a shim another number. By this number an optimizer keeps what
-    it knows of weights, which doesn't fit others.
+    """Give the network of a shim a number of its own. By this number an optimizer keeps
+    its moments, which don't fit other weights.
     """
     with Shim.global_id_lock:
         Shim.global_id += 1
         shim.id = Shim.global_id
 
 
-def renew_node(node: Model) -> None:
-    """The same for the weights of a layer of Thinc's own."""
+def renew_node(node: Model[Any, Any]) -> None:
+    """Give a layer of Thinc a number of its own, see `renew_shim`."""
     weights = {n: node.get_param(n) for n in node.param_names if node.has_param(n)}
     forget_params(node)
     with Model.global_id_lock:

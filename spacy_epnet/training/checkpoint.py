@@ -1,4 +1,4 @@
-"""The state of a training, so that it can go on where it stopped."""
+"""The state of a training, so that it can resume where it stopped."""
 
 import random
 from collections.abc import Iterator
@@ -42,6 +42,29 @@ class Progress:
     updates: dict[str, int] = field(default_factory=dict)
 
 
+class RepeatableBatches(Iterator[Any]):
+    """Batches that are shuffled by random numbers of their own.
+
+    Training on a batch uses up random numbers too. If both used the same, batches that
+    a resumed training skips would be followed by others than before.
+
+    batches (Iterator[Any]): The batches, shuffled by Python's random numbers.
+    """
+
+    def __init__(self, batches: Iterator[Any]):
+        self._batches = batches
+        self._state = random.getstate()
+
+    def __next__(self) -> Any:
+        outside = random.getstate()
+        random.setstate(self._state)
+        try:
+            return next(self._batches)
+        finally:
+            self._state = random.getstate()
+            random.setstate(outside)
+
+
 def save_checkpoint(
     folder: Path, nlp: Language, optimizer: Optimizer, progress: Progress
 ) -> None:
@@ -54,14 +77,14 @@ def save_checkpoint(
     """
     from safetensors.numpy import save_file
 
-    places = {key: place for place, key in iter_places(nlp)}
-    progress.updates = {places[key]: n for key, n in optimizer.nr_update.items()}
+    positions = {key: place for place, key in iter_positions(nlp)}
+    progress.updates = {positions[key]: n for key, n in optimizer.nr_update.items()}
     with write_whole(folder, may_replace=is_checkpoint) as path:
         path.mkdir()
         nlp.to_disk(path / PIPELINE)
         save_file(
             {
-                f"{kind}/{places[key]}": get_current_ops().to_numpy(values)
+                f"{kind}/{positions[key]}": get_current_ops().to_numpy(values)
                 for kind, moments in get_moments(optimizer).items()
                 for key, values in moments.items()
             },
@@ -84,7 +107,7 @@ def load_progress(folder: Path) -> Progress | None:
 def load_checkpoint(
     folder: Path, nlp: Language, optimizer: Optimizer, progress: Progress
 ) -> None:
-    """Take a training back to a state that was saved.
+    """Restore the state of a training.
 
     folder (Path): Where it was saved.
     nlp (Language): The pipeline, initialized.
@@ -97,7 +120,7 @@ def load_checkpoint(
 
     # The settings are those of now. How long to train may have changed.
     nlp.from_disk(folder / PIPELINE, exclude=["config"])
-    keys = dict(iter_places(nlp))
+    keys = dict(iter_positions(nlp))
     moments = get_moments(optimizer)
     for name, values in load_file(folder / OPTIMIZER).items():
         kind, _, place = name.partition("/")
@@ -114,18 +137,18 @@ def is_checkpoint(folder: Path) -> bool:
 
 
 def get_moments(optimizer: Optimizer) -> dict[str, dict[KeyT, Any]]:
-    """What an optimizer remembers of weights, of each kind."""
+    """Return the moments and averages of an optimizer."""
     moments = {"mom1": optimizer.mom1, "mom2": optimizer.mom2}
     averages = optimizer.averages
     return moments if averages is None else {**moments, "averages": averages}
 
 
-def iter_places(nlp: Language) -> Iterator[tuple[str, KeyT]]:
-    """Name all weights of a pipeline by where they are, because the numbers by which an
-    optimizer knows them differ from one process to the next.
+def iter_positions(nlp: Language) -> Iterator[tuple[str, KeyT]]:
+    """Name all weights of a pipeline by their positions, because the numbers by which
+    an optimizer knows them differ from one process to the next.
 
     nlp (Language): The pipeline.
-    YIELDS (Tuple[str, KeyT]): The place of a weight, and the optimizer's key for it.
+    YIELDS (Tuple[str, KeyT]): The position of a weight, and the optimizer's key for it.
     """
     for component, pipe in nlp.pipeline:
         model = getattr(pipe, "model", None)
@@ -139,7 +162,7 @@ def iter_places(nlp: Language) -> Iterator[tuple[str, KeyT]]:
 
 
 def get_random_state() -> dict[str, Any]:
-    """The state of all that is random, in terms of MessagePack."""
+    """Return the state of all random generators, in terms of MessagePack."""
     import torch
 
     state: Any = numpy.random.get_state()  # noqa: NPY002
@@ -152,7 +175,7 @@ def get_random_state() -> dict[str, Any]:
 
 
 def set_random_state(state: dict[str, Any]) -> None:
-    """Go on as if nothing random had happened since."""
+    """Restore the state of all random generators."""
     import torch
 
     version, numbers, gauss = state["python"]

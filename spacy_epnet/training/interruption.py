@@ -1,4 +1,4 @@
-"""Ending long work in good order when it is interrupted."""
+"""Finish in good order when a training is interrupted."""
 
 import signal
 import threading
@@ -18,8 +18,8 @@ class Interruption:
 
 @contextmanager
 def catch_interruption() -> Iterator[Interruption]:
-    """Note Ctrl-C, and the signal to terminate, instead of ending at once. What comes a
-    second time ends the work as usual.
+    """Note Ctrl-C, and the signal to terminate, instead of ending at once. A second one
+    ends the work as usual.
 
     YIELDS (Interruption): Whether one has come.
     """

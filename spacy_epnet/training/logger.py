@@ -3,17 +3,20 @@
 import sys
 from collections.abc import Callable
 from types import SimpleNamespace
-from typing import IO, Any
+from typing import IO, Any, TypeAlias
 
 from spacy.language import Language
 from spacy.training.loggers import console_logger_v3
+
+LogStep: TypeAlias = Callable[[dict[str, Any] | None], None]
+SetupPrinter: TypeAlias = Callable[..., tuple[LogStep, Callable[[], None]]]
 
 
 def make_console_logger(
     progress_bar: str | None = None,
     console_output: bool = True,
     output_file: str | None = None,
-) -> Callable:
+) -> SetupPrinter:
     """Make spaCy's console logger, with a column for each part of a loss.
 
     progress_bar (Optional[str]): "train" or "eval" for a progress bar up to the end
@@ -24,8 +27,8 @@ def make_console_logger(
     setup_logger = console_logger_v3(progress_bar, console_output, output_file)
 
     def setup_printer(
-        nlp: Language, stdout: IO = sys.stdout, stderr: IO = sys.stderr
-    ) -> tuple[Callable[[dict[str, Any] | None], None], Callable[[], None]]:
+        nlp: Language, stdout: IO[str] = sys.stdout, stderr: IO[str] = sys.stderr
+    ) -> tuple[LogStep, Callable[[], None]]:
         parts = _get_loss_parts(nlp)
         # spaCy's logger prints the loss of everything it takes for a trainable
         # component, so the parts are shown to it as components.
@@ -46,7 +49,7 @@ def make_console_logger(
 
 
 def _get_loss_parts(nlp: Language) -> dict[str, tuple[str, Any]]:
-    """The parts of the pipeline's losses, by a name short enough for a column."""
+    """Find the parts of the pipeline's losses, by names short enough for a column."""
     pipes = [pipe for _, pipe in nlp.pipeline if hasattr(pipe, "loss_parts")]
     parts = {}
     for i, pipe in enumerate(pipes, 1):

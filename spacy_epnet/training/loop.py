@@ -1,4 +1,4 @@
-"""Training that goes on where it stopped, and learns what `spacy train` learns."""
+"""Training that resumes where it stopped, with the results of `spacy train`."""
 
 import os
 from collections.abc import Iterator
@@ -12,6 +12,7 @@ from safetensors import SafetensorError
 from spacy import registry
 from spacy.language import Language
 from spacy.schemas import ConfigSchemaTraining
+from spacy.training import Example
 from spacy.training.loop import (
     DIR_MODEL_BEST,
     DIR_MODEL_LAST,
@@ -28,9 +29,9 @@ from tqdm import tqdm
 from ..errors import LoadingError
 from ..recognizer.pipeline import is_pipeline
 from ..writing import check_places, check_replaceable, write_whole
-from .batches import RepeatableBatches
 from .checkpoint import (
     Progress,
+    RepeatableBatches,
     is_checkpoint,
     load_checkpoint,
     load_progress,
@@ -85,7 +86,7 @@ class Training:
         return bool(is_long or is_futile or self.has_seen_all)
 
     def resume(self) -> int:
-        """Go to where an earlier run has stopped.
+        """Resume where an earlier run has stopped.
 
         RETURNS (int): The steps that it has made.
         """
@@ -118,7 +119,7 @@ class Training:
         self.progress = progress
         return progress.step
 
-    def run(self, stdout: IO, stderr: IO) -> bool:
+    def run(self, stdout: IO[str], stderr: IO[str]) -> bool:
         """Train until it is over, or interrupted.
 
         stdout (IO): Where the log is written.
@@ -187,7 +188,9 @@ class Training:
             }
             yield info, is_best
 
-    def _update(self, batch: list, step: int, epoch: int, dropout: float) -> None:
+    def _update(
+        self, batch: list[Example], step: int, epoch: int, dropout: float
+    ) -> None:
         before = self.settings["before_update"]
         frozen = self.settings["frozen_components"]
         if before:
@@ -245,7 +248,7 @@ def check_training_places(output: Path, config: Config) -> None:
 
 
 def list_paths(section: Any) -> Iterator[str]:
-    """What looks like a file or folder among settings, but for logs."""
+    """Find files and folders among settings, but for logs."""
     if isinstance(section, dict):
         for key, value in section.items():
             if key != "output_file":
@@ -255,7 +258,7 @@ def list_paths(section: Any) -> Iterator[str]:
 
 
 def describe_training(nlp: Language) -> str:
-    """All settings that what is learned depends on, but not for how long it learns, to
+    """Describe all settings that weights depend on, but not for how long is trained, to
     which the learning rate belongs: it is to fall until the end.
     """
     config = nlp.config.interpolate().copy()

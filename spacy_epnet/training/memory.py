@@ -1,4 +1,4 @@
-"""Giving memory back that isn't used any more."""
+"""Give memory back that isn't used any more."""
 
 import ctypes
 from functools import cache
@@ -18,7 +18,7 @@ def return_memory() -> None:
 
 @cache
 def _find_trim() -> Any:
-    """The function of the GNU C library, or None where there is another library."""
+    """Find a function of the GNU C library. Other libraries don't have it."""
     try:
         return ctypes.CDLL(None).malloc_trim
     except (OSError, AttributeError, TypeError):

@@ -10,7 +10,7 @@ from thinc.api import SGD
 from transformers.file_utils import ModelOutput
 
 from spacy_epnet.encoder import chunks
-from spacy_epnet.encoder.chunks import get_lengths, put, split_by_length
+from spacy_epnet.encoder.chunks import get_lengths, split_by_length, write_rows
 from spacy_epnet.encoder.transformer import build_transformer_model
 
 WORDS = ["Ada", "lives", "in", "a", "house", "near", "Paris", "!"]
@@ -117,7 +117,7 @@ def test_outputs_that_are_no_rows_of_texts_are_left_out():
         last_hidden_state=torch.ones(2, 3, 4), cache=object(), mems=(torch.ones(9, 2),)
     )
     joined = {}
-    put(outputs, numpy.asarray([2, 0]), joined, 3)
+    write_rows(outputs, numpy.asarray([2, 0]), joined, 3)
     assert list(joined) == ["last_hidden_state"]
     assert joined["last_hidden_state"].sum(dim=(1, 2)).tolist() == [12, 0, 12]
 

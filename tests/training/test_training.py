@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from spacy_epnet.cli import app
 from spacy_epnet.training import loop, memory
-from spacy_epnet.training.checkpoint import iter_places
+from spacy_epnet.training.checkpoint import iter_positions
 from spacy_epnet.training.interruption import catch_interruption
 from spacy_epnet.training.loop import Training
 from spacy_epnet.training.memory import return_memory
@@ -146,7 +146,7 @@ def test_averages_are_kept(short_config, run):
     averages = [
         {
             place: training.optimizer.averages[key]
-            for place, key in iter_places(training.nlp)
+            for place, key in iter_positions(training.nlp)
             if key in training.optimizer.averages
         }
         for training in (whole, second)
