@@ -5,7 +5,7 @@ import re
 import pytest
 import srsly
 
-from measurements.quality import episode_tables, sweeps
+from measurements.quality import episode_tables, limits, sweeps
 from measurements.quality.benchmarking import get_results_path
 from measurements.quality.compare_settings import make_table, read_scores
 from measurements.quality.comparison_tables import make_page
@@ -112,3 +112,8 @@ def test_results_of_shots_are_those_that_were_measured():
     for row in srsly.read_json(RESULTS / "benchmark-demo.json")["summary"]:
         f = f"{row['f']['mean']:.1f} ± {row['f']['std']:.1f}"
         assert re.search(rf"^\| {row['shots']} \| \d+ \| {f} \|$", page, re.MULTILINE)
+
+
+def test_results_of_limits_are_those_that_were_measured():
+    page = (ROOT / "docs" / "limits.md").read_text(encoding="utf8")
+    assert limits.make_table(srsly.read_json(RESULTS / "limits.json")) in page
