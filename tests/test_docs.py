@@ -5,7 +5,6 @@ import tomllib
 from importlib import import_module
 
 import pytest
-import srsly
 import typer
 from spacy.cli._util import app
 from spacy.util import load_config
@@ -15,7 +14,6 @@ from weasel.util import load_project_config
 import spacy_epnet
 from spacy_epnet.cli import epnet_cli
 from spacy_epnet.epnet.settings import EPNetSettings
-from spacy_epnet.recognizer.settings import make_adapt_config
 from spacy_epnet.training.config import make_training_config
 
 from .conftest import ROOT
@@ -23,7 +21,6 @@ from .util.pages import read_blocks
 
 assert epnet_cli
 README = (ROOT / "README.md").read_text(encoding="utf8")
-ADAPTING = (ROOT / "docs" / "adapting.md").read_text(encoding="utf8")
 PROJECT = load_project_config(ROOT, interpolate=False)
 PAGES = {
     str(path.relative_to(ROOT)): path.read_text(encoding="utf8")
@@ -33,12 +30,6 @@ SPACY = typer.main.get_command(app)
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf8"))["project"][
     "optional-dependencies"
 ]
-
-
-def show(value):
-    if isinstance(value, dict):
-        return f"`{value['@misc'].removeprefix('spacy-epnet.')}`"
-    return {5e-5: "0.00005"}.get(value, srsly.json_dumps(value))
 
 
 def list_commands():
@@ -151,16 +142,6 @@ def test_what_is_named_in_python_is_there():
     assert {"adapt", "explain", "load_source"} <= names
     for name in names:
         assert callable(getattr(spacy_epnet, name))
-
-
-def test_settings_are_documented_with_their_values():
-    default, paper = (
-        make_adapt_config(EPNetSettings.Adapt, name, {}, shots=5, extends=False)
-        for name in ("default", "paper")
-    )
-    for name in default:
-        row = f"| `{name}` | {show(default[name])} | {show(paper[name])} |"
-        assert row in ADAPTING
 
 
 def test_the_front_page_stays_short():
