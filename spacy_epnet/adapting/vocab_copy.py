@@ -21,10 +21,10 @@ def make_separate_vocab(nlp: Language) -> Language:
     nlp (Language): The pipeline.
     RETURNS (Language): One of the same components, with a vocabulary of its own.
     """
-    twin = copy(nlp)
-    twin.vocab = get_copy(nlp)
-    twin.tokenizer = LateTokenizer(nlp.tokenizer, twin.vocab)
-    return twin
+    copied = copy(nlp)
+    copied.vocab = get_copy(nlp)
+    copied.tokenizer = LateTokenizer(nlp.tokenizer, copied.vocab)
+    return copied
 
 
 class LateTokenizer:
@@ -46,7 +46,7 @@ class LateTokenizer:
 class Copy(NamedTuple):
     """A copy of a vocabulary, and what it is a copy of."""
 
-    twin: Vocab
+    copied: Vocab
     original: Vocab
     size: int  # strings of the original
 
@@ -63,12 +63,12 @@ def get_copy(nlp: Language) -> Vocab:
     known = COPIES.get(nlp)
     if known is None or (known.original, known.size) != (nlp.vocab, size):
         known = COPIES[nlp] = Copy(copy_vocab(nlp.vocab), nlp.vocab, size)
-    return known.twin
+    return known.copied
 
 
 def copy_vocab(vocab: Any) -> Vocab:
     """Copy a vocabulary, but for its tables, which both have in common."""
-    twin = Vocab(
+    copied = Vocab(
         lex_attr_getters=vocab.lex_attr_getters,
         lookups=vocab.lookups,
         oov_prob=vocab.cfg["oov_prob"],
@@ -76,13 +76,13 @@ def copy_vocab(vocab: Any) -> Vocab:
         get_noun_chunks=vocab.get_noun_chunks,
     )
     for string in [*vocab.strings]:
-        twin.strings.add(string)
+        copied.strings.add(string)
     if len(vocab.vectors):
         vectors = vocab.vectors
-        twin.vectors = vectors
+        copied.vectors = vectors
         # Who takes vectors over lets them add to its strings.
         vectors.strings = vocab.strings
-    return twin
+    return copied
 
 
 def copy_tokenizer(tokenizer: Any, vocab: Vocab) -> Any:
@@ -90,9 +90,9 @@ def copy_tokenizer(tokenizer: Any, vocab: Vocab) -> Any:
     must have it as an attribute.
     """
     if not isinstance(tokenizer, Tokenizer):
-        twin = copy(tokenizer)
-        twin.vocab = vocab
-        return twin
+        copied = copy(tokenizer)
+        copied.vocab = vocab
+        return copied
     return type(tokenizer)(
         vocab,
         rules=tokenizer.rules,

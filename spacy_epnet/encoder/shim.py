@@ -19,7 +19,7 @@ from .._compat import get_init_settings, get_version, set_objects
 from ..errors import InvalidSettingError
 from .loading import load_objects
 from .precision import get_fastest_dtype, has_bfloat16
-from .steady import ThreadSafeShim
+from .thread_safe import ThreadSafeShim
 
 Inference: TypeAlias = Literal["float32", "bfloat16"]
 

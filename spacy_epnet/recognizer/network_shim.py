@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from ..encoder.steady import ThreadSafeShim
+from ..encoder.thread_safe import ThreadSafeShim
 
 
 class NetworkShim(ThreadSafeShim):

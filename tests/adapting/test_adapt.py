@@ -57,19 +57,19 @@ def test_new_types_are_learned_and_the_source_stays(trained):
 
 def test_the_copy_shares_the_encoder_and_nothing_else(trained):
     report = adapt(trained, SUPPORT, **FAST)
-    twin = report.nlp
+    adapted = report.nlp
     networks = [
         nlp.get_pipe("transformer").model.layers[0].shims[0]._model
-        for nlp in (twin, trained)
+        for nlp in (adapted, trained)
     ]
     assert networks[0] is networks[1]
-    pipe, source = twin.get_pipe("epnet_ner"), trained.get_pipe("epnet_ner")
+    pipe, source = adapted.get_pipe("epnet_ner"), trained.get_pipe("epnet_ner")
     own = [(node.id, node.name) for node in source.model.walk()]
     assert not {node.id for node in pipe.model.walk()} & {i for i, _ in own}
     pipe.cfg["threshold"] = 0.5
     assert source.cfg["threshold"] == 0
     assert trained.config["components"]["epnet_ner"]["threshold"] == 0
-    twin.remove_pipe("epnet_ner")
+    adapted.remove_pipe("epnet_ner")
     assert trained.pipe_names == ["transformer", "epnet_ner"]
     assert "epnet_ner" in trained.config["components"]
 
@@ -77,11 +77,11 @@ def test_the_copy_shares_the_encoder_and_nothing_else(trained):
 def test_replacing_the_listeners_of_the_copy_leaves_the_source_alone(trained):
     texts = [text for text, _ in SUPPORT]
     before, settings = read(trained), trained.config.to_str()
-    twin = adapt(trained, SUPPORT, **FAST).nlp
-    expected = read(twin)
-    twin.replace_listeners("transformer", "epnet_ner", ["model.tok2vec"])
-    assert get_listeners(twin.get_pipe("epnet_ner").model) == []
-    assert read(twin, texts) == expected
+    adapted = adapt(trained, SUPPORT, **FAST).nlp
+    expected = read(adapted)
+    adapted.replace_listeners("transformer", "epnet_ner", ["model.tok2vec"])
+    assert get_listeners(adapted.get_pipe("epnet_ner").model) == []
+    assert read(adapted, texts) == expected
     pipe, transformer = (trained.get_pipe(n) for n in ("epnet_ner", "transformer"))
     assert get_listeners(pipe.model) == transformer.listener_map["epnet_ner"]
     assert len(transformer.listeners) == 1
@@ -92,14 +92,14 @@ def test_replacing_the_listeners_of_the_copy_leaves_the_source_alone(trained):
 def test_source_and_copy_are_trained_apart(trained, examples):
     optimizer = trained.resume_training()
     assert trained._optimizer is optimizer
-    twin = adapt(trained, SUPPORT, **FAST).nlp
-    assert twin._optimizer is None
-    before = get_network_weights(twin)
+    adapted = adapt(trained, SUPPORT, **FAST).nlp
+    assert adapted._optimizer is None
+    before = get_network_weights(adapted)
     trained.update(examples, sgd=optimizer)
-    assert all(w.equal(before[n]) for n, w in get_network_weights(twin).items())
+    assert all(w.equal(before[n]) for n, w in get_network_weights(adapted).items())
     shims = [
         nlp.get_pipe("epnet_ner").model.get_ref("head").shims[0]
-        for nlp in (trained, twin)
+        for nlp in (trained, adapted)
     ]
     known = {key for key, _ in optimizer.mom1}
     assert [shim.id in known for shim in shims] == [True, False]
@@ -175,17 +175,15 @@ def test_sentences_that_the_pipeline_marks_count(trained, monkeypatch):
         return doc
 
     trained.add_pipe("mark_third", before="epnet_ner")
-    lessons = []
+    tasks = []
     learn = EPNetRecognizer.learn
     monkeypatch.setattr(
         EPNetRecognizer,
         "learn",
-        lambda pipe, task, settings: (
-            lessons.append(task) or learn(pipe, task, settings)
-        ),
+        lambda pipe, task, settings: tasks.append(task) or learn(pipe, task, settings),
     )
     adapt(trained, SUPPORT, **FAST)
-    for doc, gold in zip(lessons[0].docs, lessons[0].golds, strict=True):
+    for doc, gold in zip(tasks[0].docs, tasks[0].golds, strict=True):
         starts = [i in (0, 3) for i in range(len(doc))]
         assert gold.sent_starts.tolist() == starts
 

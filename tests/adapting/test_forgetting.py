@@ -73,9 +73,9 @@ def test_texts_are_read_in_the_same_way(lang):
 def test_vectors_are_those_of_the_pipeline():
     nlp = spacy.blank("en")
     nlp.vocab.set_vector("cat", numpy.asarray([1.0, 2.0], dtype="f"))
-    twin = make_separate_vocab(nlp)
-    assert twin.make_doc("cat")[0].vector.tolist() == [1.0, 2.0]
-    assert twin.vocab.vectors is nlp.vocab.vectors
+    copied = make_separate_vocab(nlp)
+    assert copied.make_doc("cat")[0].vector.tolist() == [1.0, 2.0]
+    assert copied.vocab.vectors is nlp.vocab.vectors
     assert nlp.vocab.vectors.strings is nlp.vocab.strings
 
 
@@ -91,12 +91,12 @@ def test_no_tokenizer_is_made_for_tokens(trained, references, monkeypatch):
 
 def test_a_vocabulary_is_copied_once():
     nlp = spacy.blank("en")
-    twin = make_separate_vocab(nlp)
-    twin.make_doc("vrompled")
-    assert make_separate_vocab(nlp).vocab is twin.vocab
+    copied = make_separate_vocab(nlp)
+    copied.make_doc("vrompled")
+    assert make_separate_vocab(nlp).vocab is copied.vocab
     nlp.vocab.strings.add("unflibbing")
     again = make_separate_vocab(nlp)
-    assert again.vocab is not twin.vocab
+    assert again.vocab is not copied.vocab
     assert "unflibbing" in again.vocab.strings
     assert "vrompled" not in again.vocab.strings
     nlp.vocab = spacy.blank("en").vocab

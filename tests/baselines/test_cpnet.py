@@ -32,11 +32,11 @@ def nlp(references):
 
 
 def test_prototypes_are_the_means_of_the_support_sets_spans(nlp):
-    twin = adapt(nlp, SUPPORT, none_samples=1000, hard_nones=0.0).nlp
-    pipe = twin.get_pipe("cpnet_ner")
+    adapted = adapt(nlp, SUPPORT, none_samples=1000, hard_nones=0.0).nlp
+    pipe = adapted.get_pipe("cpnet_ner")
     head, points = pipe.model.get_ref("head"), {"DOG": [], "CAT": [], None: []}
     for text, ents in SUPPORT:
-        doc = twin.make_doc(text)
+        doc = adapted.make_doc(text)
         tokens = pipe.encode([doc])
         spans = {
             (doc.char_span(s, e).start, doc.char_span(s, e).end): t for s, e, t in ents

@@ -73,12 +73,14 @@ def test_recognizers_train_and_adapt_over_curated_transformers(
     assert losses[name] > 0
     assert any(doc.ents for doc in nlp.pipe([eg.x.text for eg in examples]))
     report = adapt(nlp, references[:4])
-    twin = report.nlp
-    assert twin.get_pipe(name).labels == ("PERSON", "PLACE")
-    listeners = get_listeners(twin.get_pipe(name).model)
-    assert twin.get_pipe("curated_transformer").listener_map[name] == listeners
+    adapted = report.nlp
+    assert adapted.get_pipe(name).labels == ("PERSON", "PLACE")
+    listeners = get_listeners(adapted.get_pipe(name).model)
+    assert adapted.get_pipe("curated_transformer").listener_map[name] == listeners
     assert listeners != get_listeners(nlp.get_pipe(name).model)
-    found = [get_ents(doc) for doc in twin.pipe([doc.text for doc in references[:4]])]
+    found = [
+        get_ents(doc) for doc in adapted.pipe([doc.text for doc in references[:4]])
+    ]
     assert sum(map(len, found)) >= 4
 
 

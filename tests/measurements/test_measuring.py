@@ -36,8 +36,8 @@ def test_tasks_share_no_types_if_there_are_enough():
 
 def test_other_types_are_unmarked():
     (doc,) = make_docs(["A", "B"], 1)
-    twin = keep_types(doc, ["B"])
-    assert [ent.label_ for ent in twin.ents] == ["B"]
+    copied = keep_types(doc, ["B"])
+    assert [ent.label_ for ent in copied.ents] == ["B"]
     assert [ent.label_ for ent in doc.ents] == ["A", "B"]
 
 

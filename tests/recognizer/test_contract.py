@@ -127,16 +127,18 @@ def test_types_join_leave_and_change_their_names(name, nlp, references):
     texts = [doc.text for doc in references]
     old = nlp.get_pipe(name).labels
     report = adapt(nlp, JOINING, labels="extend")
-    twin = report.nlp
-    pipe = twin.get_pipe(name)
+    adapted = report.nlp
+    pipe = adapted.get_pipe(name)
     assert pipe.labels == (*old, "SOUND")
-    found = [{e.label_ for e in doc.ents} for doc in twin.pipe(t for t, _ in JOINING)]
+    found = [
+        {e.label_ for e in doc.ents} for doc in adapted.pipe(t for t, _ in JOINING)
+    ]
     # It is learned, or it is told that it isn't.
     is_missed = "SOUND" in {problem.where for problem in report.problems}
     assert any("SOUND" in labels for labels in found) != is_missed
     assert not is_missed or name == "epnet_ner"
     if name != "toy_ner":
-        kept = {e.label_ for doc in twin.pipe(texts) for e in doc.ents}
+        kept = {e.label_ for doc in adapted.pipe(texts) for e in doc.ents}
         assert kept >= {"PERSON", "PLACE"}
     pipe.rename_label("SOUND", "NOISE")
     assert "NOISE" in pipe.labels
@@ -144,7 +146,7 @@ def test_types_join_leave_and_change_their_names(name, nlp, references):
     assert labels == {"NOISE"}
     pipe.remove_label("NOISE")
     assert pipe.labels == old
-    assert "NOISE" not in {e.label_ for e in twin("Nobody barked there .").ents} or (
+    assert "NOISE" not in {e.label_ for e in adapted("Nobody barked there .").ents} or (
         name == "toy_ner"
     )
     with pytest.raises(ValueError, match=r"All types of the support set"):
@@ -152,16 +154,16 @@ def test_types_join_leave_and_change_their_names(name, nlp, references):
 
 
 def test_all_is_saved_and_loaded(name, nlp, tmp_path):
-    twin = adapt(nlp, NEW).nlp
-    twin.get_pipe(name).cfg["threshold"] = 0.01
-    expected = read(twin, TEXTS)
-    twin.to_disk(tmp_path / "adapted")
+    adapted = adapt(nlp, NEW).nlp
+    adapted.get_pipe(name).cfg["threshold"] = 0.01
+    expected = read(adapted, TEXTS)
+    adapted.to_disk(tmp_path / "adapted")
     loaded = spacy.load(tmp_path / "adapted")
     assert read(loaded, TEXTS) == expected
     assert loaded.get_pipe(name).cfg["threshold"] == 0.01
     config = load_config(tmp_path / "adapted" / "config.cfg")
     assert config["components"][name]["threshold"] == 0.01
-    assert loaded.get_pipe(name).learned == twin.get_pipe(name).learned
+    assert loaded.get_pipe(name).learned == adapted.get_pipe(name).learned
     changed = spacy.load(
         tmp_path / "adapted", config={f"components.{name}.spans_key": "mine"}
     )
@@ -186,8 +188,8 @@ def test_damaged_files_are_refused_and_change_nothing(name, nlp):
 
 
 def test_predictions_are_explained(name, nlp):
-    twin = adapt(nlp, NEW).nlp
-    found, *_ = explain(twin, "Rex barked at Otto .")
+    adapted = adapt(nlp, NEW).nlp
+    found, *_ = explain(adapted, "Rex barked at Otto .")
     assert (found.text, found.label) == ("Rex", "DOG")
     assert 0 <= found.probability <= 1
     assert found.runners_up
