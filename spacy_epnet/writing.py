@@ -150,7 +150,10 @@ def _delete_work_folder(work: Path, lock: FileLock, target: Path) -> None:
     place if they may write beside it.
     """
     if (work / OLD).exists() and not target.exists():
-        return  # the old output, which couldn't be moved back
+        # The old output couldn't be moved back. It stays until there is a new one.
+        lock.release()
+        (work / LOCK).touch()  # because some versions delete it
+        return
     for name in (NEW, OLD):
         shutil.rmtree(work / name, ignore_errors=True)
     with suppress(OSError):  # on Windows only what isn't locked can be deleted
@@ -213,7 +216,7 @@ def hold_signals() -> Iterator[None]:
 
 
 def find_place(path: Path) -> Path:
-    """Where a path really is, which may be written with links."""
+    """RETURNS (Path): The path without links."""
     return Path(os.path.realpath(path))
 
 

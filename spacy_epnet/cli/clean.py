@@ -48,7 +48,7 @@ def clean_cli(
 
 
 def list_outputs(project_dir: Path) -> list[tuple[Path, str]]:
-    """The outputs of a project that are there, and their checksums when they were made.
+    """List the outputs of a project that exist, with their checksums when made.
 
     project_dir (Path): The project's folder.
     RETURNS (List[Tuple[Path, str]]): Path and checksum of each.
@@ -72,7 +72,7 @@ def list_outputs(project_dir: Path) -> list[tuple[Path, str]]:
 
 
 def is_unchanged(path: Path, checksum: str | None) -> bool:
-    """Whether a file or folder is what it was when its checksum was made."""
+    """Check whether a file or folder still has its checksum."""
     from weasel.util import get_checksum
 
     is_plain = path.is_file() or path.is_dir()

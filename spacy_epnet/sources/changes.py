@@ -1,4 +1,4 @@
-"""What training has changed of an encoder, in few bytes.
+"""Store how training changed an encoder in a few bytes.
 
     weights after training = weights before + step of the row x whole number
 
@@ -20,7 +20,7 @@ OFFSET, BASE = 8, 16  # of the digits that whole numbers are written as
 
 
 def is_origin(before: Weights, after: Weights) -> bool:
-    """Whether weights can be what training has made of others.
+    """Check whether training can have made weights of others.
 
     They have the same names and sizes, and matrices that are nearer to the others than
     to nothing: those of an encoder that has nothing to do with them are farther away.
@@ -41,7 +41,7 @@ def is_origin(before: Weights, after: Weights) -> bool:
 
 
 def find_changes(before: Weights, after: Weights) -> dict[str, Tensor]:
-    """Find what is different.
+    """Find the differences between weights.
 
     before (Mapping[str, Tensor]): The weights of the encoder.
     after (Mapping[str, Tensor]): The same after training.
@@ -63,7 +63,7 @@ def find_changes(before: Weights, after: Weights) -> dict[str, Tensor]:
 
 
 def apply_changes(network: nn.Module, changes: Weights) -> None:
-    """Make the changes to an encoder.
+    """Apply changes to an encoder.
 
     network (nn.Module): The encoder.
     changes (Mapping[str, Tensor]): What `find_changes` gave.

@@ -1,8 +1,8 @@
-"""A trained pipeline as what it has learned, without the encoder that it is based on.
+"""Pack a trained pipeline without the encoder that it is based on.
 
 config.cfg, meta.json    as in a pipeline's folder
-encoder.safetensors      what training has changed of the encoder
-<component>/             what each other component has learned
+encoder.safetensors      how training changed the encoder
+<component>/             the data of each other component
 source.json              the encoder's name, and the hashes of all these files
 """
 
@@ -23,12 +23,12 @@ from ..writing import write_whole
 
 CONFIG, META, CHANGES = "config.cfg", "meta.json", "encoder.safetensors"
 MANIFEST = "source.json"
-# Of components. The manifest has the hashes.
+# Parts of components. The manifest has the hashes.
 LEFT_OUT = ["vocab", HASHES_FIELD]
 
 
 class Manifest(NamedTuple):
-    """What must be true of a packed source."""
+    """Describe a packed source, so that damage is found."""
 
     encoder: str  # its name
     files: dict[str, str]  # the SHA-256 of each
@@ -41,7 +41,7 @@ def pack_source(nlp: Language, encoder: Path, output: Path) -> Manifest:
     nlp (Language): The pipeline.
     encoder (Path): The folder of the encoder that it is based on.
     output (Path): A folder for it.
-    RETURNS (Manifest): What must be true of it.
+    RETURNS (Manifest): Its manifest.
     """
     from safetensors.torch import save_file
 
@@ -66,7 +66,7 @@ def pack_source(nlp: Language, encoder: Path, output: Path) -> Manifest:
             pipe.to_disk(folder / name, exclude=LEFT_OUT)
         files = sorted(path for path in folder.rglob("*") if path.is_file())
         hashes = {path.relative_to(folder).as_posix(): get_hash(path) for path in files}
-        learn(blank, folder)
+        load_changes(blank, folder)
         manifest = Manifest(encoder.name, hashes, hash_pipeline(blank))
         srsly.write_json(folder / MANIFEST, manifest._asdict())
     return manifest
@@ -90,7 +90,7 @@ def unpack_source(folder: Path, encoder: Path) -> Language:
     is_other = encoder.is_dir() and not (encoder / "config.json").is_file()
     if not is_other:
         nlp = build_blank(load_config(folder / CONFIG), encoder)
-        learn(nlp, folder)
+        load_changes(nlp, folder)
         is_other = hash_pipeline(nlp) != manifest.pipeline
     if is_other:
         raise EncoderError(
@@ -102,7 +102,7 @@ def unpack_source(folder: Path, encoder: Path) -> Language:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Read what must be true of a packed source."""
+    """Read the manifest of a packed source."""
     try:
         return Manifest(**srsly.read_json(folder / MANIFEST))
     except (OSError, ValueError, TypeError) as err:
@@ -113,7 +113,7 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def is_packed(folder: Path) -> bool:
-    """Whether a folder is empty or has a packed source and nothing else."""
+    """Check whether a folder is empty or has a packed source and nothing else."""
     found = [p for p in folder.rglob("*") if not p.is_dir() or p.is_symlink()]
     names = {path.relative_to(folder).as_posix() for path in found}
     if not names:
@@ -122,7 +122,7 @@ def is_packed(folder: Path) -> bool:
 
 
 def build_blank(config: Config, encoder: Path) -> Language:
-    """Build a pipeline that has learned nothing, over an encoder.
+    """Build an untrained pipeline over an encoder.
 
     config (Config): The config of the pipeline.
     encoder (Path): The folder of the encoder, or its name on the hub.
@@ -138,7 +138,7 @@ def build_blank(config: Config, encoder: Path) -> Language:
 
 
 def name_encoder(config: Config, encoder: str) -> Config:
-    """Change the name of the encoder in the config of a pipeline."""
+    """Copy the config of a pipeline with another name of the encoder."""
     changed = config.copy()
     for block in changed["components"].values():
         if "name" in block.get("model", {}):
@@ -147,8 +147,8 @@ def name_encoder(config: Config, encoder: str) -> Config:
     return changed
 
 
-def learn(nlp: Language, folder: Path) -> None:
-    """Take a pipeline that `build_blank` gave to what was packed."""
+def load_changes(nlp: Language, folder: Path) -> None:
+    """Load what was packed into a pipeline that `build_blank` made."""
     from safetensors.torch import load_file
 
     from .changes import apply_changes
@@ -160,14 +160,14 @@ def learn(nlp: Language, folder: Path) -> None:
 
 
 def iter_transformers(nlp: Language) -> Iterator[tuple[str, Any]]:
-    """The components with an encoder."""
+    """Yield the components with an encoder."""
     for name, pipe in nlp.pipeline:
         if hasattr(getattr(pipe, "model", None), "transformer"):
             yield name, pipe
 
 
 def iter_others(nlp: Language) -> Iterator[tuple[str, Any]]:
-    """The components that have learned something besides."""
+    """Yield the other components that have data of their own."""
     encoders = dict(iter_transformers(nlp))
     for name, pipe in nlp.pipeline:
         if name not in encoders and hasattr(pipe, "to_disk"):
@@ -175,7 +175,7 @@ def iter_others(nlp: Language) -> Iterator[tuple[str, Any]]:
 
 
 def get_network(nlp: Language) -> Any:
-    """The encoder of a pipeline, in PyTorch."""
+    """Return the PyTorch network of a pipeline's encoder."""
     found = [pipe.model.transformer for _, pipe in iter_transformers(nlp)]
     if len(found) != 1:
         raise PipelineError(
