@@ -3,7 +3,9 @@
 import multiprocessing
 import os
 import signal
+import sys
 import threading
+from functools import cache
 from multiprocessing.connection import wait
 from typing import TYPE_CHECKING
 
@@ -46,3 +48,20 @@ def _end_with_parent() -> None:
     assert parent is not None
     wait([parent.sentinel])
     os._exit(1)
+
+
+@cache
+def survive_forks() -> None:
+    """Let processes that are forked from now on compute on one thread.
+
+    A worker of `nlp.pipe` inherits PyTorch's thread pool without its threads, and would
+    wait for them forever.
+    """
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=_work_alone)
+
+
+def _work_alone() -> None:
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        torch.set_num_threads(1)

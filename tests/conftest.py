@@ -15,7 +15,7 @@ from spacy.util import fix_random_seed, load_config, load_model_from_config
 from spacy.vocab import Vocab
 
 from spacy_epnet.corpora.conversion import convert
-from spacy_epnet.encoder.weights import iter_weights
+from spacy_epnet.encoder.networks import iter_weights
 from spacy_epnet.training.config import list_recognizers
 
 ROOT = Path(__file__).parent.parent

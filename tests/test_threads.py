@@ -5,7 +5,7 @@ import pytest
 from torch import nn
 
 from spacy_epnet import adapt
-from spacy_epnet.encoder.weights import iter_weights
+from spacy_epnet.encoder.networks import iter_weights
 
 from .conftest import get_ents
 from .util.adapting_tools import SUPPORT

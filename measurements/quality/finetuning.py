@@ -19,7 +19,7 @@ from spacy.util import fix_random_seed, registry
 
 from spacy_epnet.adapting.support import make_bare_example
 from spacy_epnet.corpora.corpus import Corpus
-from spacy_epnet.encoder.weights import copy_model
+from spacy_epnet.encoder.networks import copy_model
 from spacy_epnet.evaluation.benchmark import Adapted, Benchmark
 from spacy_epnet.evaluation.query import Queries
 from spacy_epnet.recognizer.pipeline import forget_tensors

@@ -18,7 +18,7 @@ import torch
 import typer
 from wasabi import msg
 
-from spacy_epnet.encoder.precision import has_bfloat16
+from spacy_epnet.encoder.networks import has_bfloat16
 
 from .adapting import measure_adapting
 from .annotating import measure_annotating

@@ -18,8 +18,7 @@ from transformers.file_utils import ModelOutput
 from .._compat import get_init_settings, get_version, set_objects
 from ..errors import InvalidSettingError
 from .loading import load_objects
-from .precision import get_fastest_dtype, has_bfloat16
-from .thread_safe import ThreadSafeShim
+from .networks import ThreadSafeShim, get_fastest_dtype, has_bfloat16
 
 Inference: TypeAlias = Literal["float32", "bfloat16"]
 

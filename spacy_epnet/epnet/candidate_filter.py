@@ -22,7 +22,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from .._compat import get_network
-from ..encoder.precision import get_fastest_dtype
+from ..encoder.networks import get_fastest_dtype
 from ..types import Ints1d, Spans, TokenVectors
 from .network import SpanPrototypeNetwork
 from .types import Rows

@@ -18,8 +18,8 @@ from thinc.api import Model, get_torch_default_device
 from thinc.types import Floats2d
 
 from .._compat import get_network
+from ..encoder.networks import renew_shim
 from ..encoder.vectors import build_flat_tokens
-from ..encoder.weights import renew_shim
 from ..recognizer.settings import takes
 from .head import build_head
 from .prototypes import get_initial_scale

@@ -20,11 +20,11 @@ from spacy.training import Example, validate_examples, validate_get_examples
 from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer, set_dropout_rate
 
-from ..encoder.forking import survive_forks
 from ..encoder.optimizer import scale_rates
 from ..encoder.vectors import open_tokens
 from ..errors import LoadingError, PipelineError, SettingError
 from ..hashes import HASHES, HASHES_FIELD, add_hashes, check_hashes
+from ..processes import survive_forks
 from ..types import Points, Spans, TokenVectors
 from .annotation import Prediction, write_predictions
 from .checks import (

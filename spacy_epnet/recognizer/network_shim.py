@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from ..encoder.thread_safe import ThreadSafeShim
+from ..encoder.networks import ThreadSafeShim
 
 
 class NetworkShim(ThreadSafeShim):

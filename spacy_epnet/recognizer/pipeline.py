@@ -22,7 +22,7 @@ from .._compat import (
     set_pipe_config,
 )
 from ..encoder.listeners import get_listeners
-from ..encoder.weights import copy_model, iter_weights
+from ..encoder.networks import copy_model, iter_weights
 from ..errors import PipelineError
 from ..types import TokenVectors
 from .base import FewShotRecognizer

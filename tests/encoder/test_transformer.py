@@ -10,7 +10,7 @@ from spacy.vocab import Vocab
 from spacy_transformers.span_getters import get_doc_spans
 from thinc.api import SGD, get_torch_default_device
 
-from spacy_epnet.encoder import download, precision, shim
+from spacy_epnet.encoder import download, networks, shim
 from spacy_epnet.encoder.transformer import build_transformer_model
 from spacy_epnet.errors import EncoderError
 
@@ -75,7 +75,7 @@ def get_states(batch):
 def test_predictions_in_other_numbers(
     tiny_encoder, docs, monkeypatch, inference, dtype
 ):
-    monkeypatch.setattr(precision, "has_bfloat16", lambda: True)
+    monkeypatch.setattr(networks, "has_bfloat16", lambda: True)
     expected = get_states(make_model(tiny_encoder).initialize(X=docs).predict(docs))
     model = make_model(tiny_encoder, inference=inference).initialize(X=docs)
     before = model.to_bytes()
@@ -90,7 +90,7 @@ def test_predictions_in_other_numbers(
 
 
 def test_predictions_follow_the_training(tiny_encoder, docs, monkeypatch):
-    monkeypatch.setattr(precision, "has_bfloat16", lambda: True)
+    monkeypatch.setattr(networks, "has_bfloat16", lambda: True)
     model = make_model(tiny_encoder, inference="bfloat16", mixed_precision=False)
     model.initialize(X=docs)
     before = get_states(model.predict(docs))
@@ -109,7 +109,7 @@ def test_predictions_follow_the_training(tiny_encoder, docs, monkeypatch):
 
 
 def test_bfloat16_is_left_out_where_it_is_emulated(tiny_encoder, docs, monkeypatch):
-    monkeypatch.setattr(precision, "has_bfloat16", lambda: False)
+    monkeypatch.setattr(networks, "has_bfloat16", lambda: False)
     model = make_model(tiny_encoder, inference="bfloat16").initialize(X=docs)
     shim = get_shim(model)
     assert shim._get_fastest() is shim._model

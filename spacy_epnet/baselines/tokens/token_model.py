@@ -15,9 +15,9 @@ from spacy.tokens import Doc
 from thinc.api import Model
 from thinc.types import Floats2d
 
+from ...encoder.networks import renew_node
 from ...encoder.optimizer import SCALE
 from ...encoder.vectors import build_flat_tokens
-from ...encoder.weights import renew_node
 from ...recognizer.settings import takes
 from ...types import TokenVectors
 from ..memory import build_memory, make_empty_memory, set_memory

@@ -1,13 +1,57 @@
-"""The weights of models, whether they are in PyTorch networks or Thinc's own."""
+"""PyTorch networks inside Thinc models: used by several threads, in the numbers that
+the machine computes fastest in, copied, and their weights compared.
+"""
 
 from collections.abc import Iterator
 from copy import deepcopy
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from thinc.api import Model, PyTorchShim
+from thinc.api import ArgsKwargs, Model, PyTorchShim
 from thinc.shims import Shim
 
 from .._compat import forget_params, get_network
+
+if TYPE_CHECKING:
+    import torch
+
+
+class ThreadSafeShim(PyTorchShim):
+    """Leaves its network ready to predict.
+
+    Thinc turns dropout on again after each prediction, so that one thread would turn it
+    on for another that is in the midst of its own. An update turns it on by itself.
+    """
+
+    def predict(self, inputs: ArgsKwargs) -> Any:
+        import torch
+
+        self._model.eval()
+        is_mixed = self._mixed_precision
+        with torch.no_grad(), torch.autocast("cuda", enabled=is_mixed):
+            return self._model(*inputs.args, **inputs.kwargs)
+
+
+def has_bfloat16() -> bool:
+    """Whether the CPU multiplies bfloat16 in hardware.
+
+    Others emulate it, at a fraction of the speed of float32.
+    """
+    import torch
+
+    get_capabilities = getattr(torch.cpu, "get_capabilities", dict)  # recent PyTorch
+    capabilities: dict[str, Any] = get_capabilities()
+    return any(capabilities.get(key) for key in ("amx_bf16", "avx512_bf16", "bf16"))
+
+
+def get_fastest_dtype(device: "torch.device") -> "torch.dtype":
+    """Return the fastest dtype for approximate computations on a device."""
+    import torch
+
+    if device.type == "cuda":
+        has_it = torch.cuda.get_device_capability(device) >= (8, 0)
+    else:
+        has_it = device.type == "cpu" and has_bfloat16()
+    return torch.bfloat16 if has_it else torch.float32
 
 
 def iter_weights(model: Model[Any, Any]) -> Iterator[bytes]:
