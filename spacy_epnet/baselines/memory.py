@@ -61,18 +61,20 @@ def make_empty_memory(width: int, *, ops: Ops) -> Memory:
     return Memory(ops.alloc2f(0, width), ops.alloc1i(0))
 
 
-def build_memory() -> Model:
+def build_memory() -> Model[Any, Any]:
     """Build a part of a model that remembers. The model has a reference "memory" to it,
     and sets it when it is initialized.
     """
     return Model("memory", _recall_only, params={"vectors": None, "columns": None})
 
 
-def _recall_only(model: Model, inputs: Any, is_train: bool) -> tuple[Any, Callable]:
+def _recall_only(
+    model: Model[Any, Any], inputs: Any, is_train: bool
+) -> tuple[Any, Callable[..., Any]]:
     return inputs, lambda gradient: gradient
 
 
-def get_memory(model: Model) -> Memory | None:
+def get_memory(model: Model[Any, Any]) -> Memory | None:
     """Return what a model remembers, or None if it isn't initialized."""
     memory = model.get_ref("memory")
     if not memory.has_param("vectors"):
@@ -80,7 +82,7 @@ def get_memory(model: Model) -> Memory | None:
     return Memory(memory.get_param("vectors"), memory.get_param("columns"))  # type: ignore[arg-type]
 
 
-def set_memory(model: Model, memory: Memory) -> None:
+def set_memory(model: Model[Any, Any], memory: Memory) -> None:
     """Let a model remember something else."""
     node = model.get_ref("memory")
     node.set_param("vectors", memory.vectors)

@@ -40,7 +40,7 @@ def make_adam(
     )
 
 
-def scale_rates(optimizer: Optimizer, model: Model) -> Any:
+def scale_rates(optimizer: Optimizer, model: Model[Any, Any]) -> Any:
     """Let layers learn at rates of their own.
 
     optimizer (Optimizer): The optimizer.

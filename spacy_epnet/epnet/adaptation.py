@@ -63,7 +63,7 @@ def describe_learning(
 
 
 def gather_spans(
-    head: Model, task: AdaptTask, old: dict[str, int], *, max_width: int
+    head: Model[Any, Any], task: AdaptTask, old: dict[str, int], *, max_width: int
 ) -> SpanPool:
     """List the spans of a support set.
 
@@ -94,7 +94,7 @@ def number_columns(task: AdaptTask, old: dict[str, int]) -> dict[str, int]:
 
 
 def assign_prototypes(
-    head: Model,
+    head: Model[Any, Any],
     task: AdaptTask,
     pool: SpanPool,
     settings: EPNetSettings.Adapt,

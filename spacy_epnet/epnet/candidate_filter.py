@@ -46,7 +46,7 @@ class CandidateFilter:
 
     def __init__(
         self,
-        head: Model,
+        head: Model[Any, Any],
         rows_in_use: list[Rows],
         *,
         dtype: torch.dtype | None = None,

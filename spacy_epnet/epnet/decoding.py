@@ -100,7 +100,7 @@ def get_winners(
 
 
 def find_winners(
-    head: Model,
+    head: Model[Any, Any],
     tokens: TokenVectors,
     layout: Layout,
     rows_in_use: list[Rows],

@@ -43,7 +43,7 @@ class Tuning:
 
 
 def tune(
-    head: Model,
+    head: Model[Any, Any],
     tokens: TokenVectors,
     pool: SpanPool,
     rows: Rows,
@@ -156,7 +156,12 @@ def sample(pool: SpanPool, settings: EPNetSettings.Adapt, ops: Ops) -> SpanPool:
 
 
 def measure_loss(
-    head: Model, tokens: TokenVectors, pool: SpanPool, rows: Rows, *, tau: float | None
+    head: Model[Any, Any],
+    tokens: TokenVectors,
+    pool: SpanPool,
+    rows: Rows,
+    *,
+    tau: float | None,
 ) -> float:
     """Find the loss of some spans, without dropout. See `get_loss`."""
     spans, targets = pool.flatten(ops=head.ops)

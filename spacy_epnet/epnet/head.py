@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def build_head(
-    make_network: Callable,
+    make_network: Callable[..., Any],
     *,
     n_prototypes: int,
     learn_rate_scale: float,
@@ -71,7 +71,7 @@ def get_sizes(weights: dict[str, Any]) -> dict[str, int]:
 
 
 def convert_inputs(
-    model: Model, inputs: HeadInput, is_train: bool
+    model: Model[Any, Any], inputs: HeadInput, is_train: bool
 ) -> tuple[ArgsKwargs, Callable[[ArgsKwargs], TokenVectors]]:
     tokens, spans, rows = inputs
     shim: Any = model.shims[0]
@@ -93,7 +93,7 @@ def convert_inputs(
 
 
 def convert_outputs(
-    model: Model, inputs_outputs: tuple, is_train: bool
+    model: Model[Any, Any], inputs_outputs: tuple[Any, ...], is_train: bool
 ) -> tuple[HeadOutput, Callable[[HeadOutput], ArgsKwargs]]:
     _, outputs = inputs_outputs
     device = model.shims[0].device  # type: ignore[attr-defined]
@@ -106,7 +106,7 @@ def convert_outputs(
     return (torch2xp(distances), torch2xp(prototypes)), convert_gradient  # type: ignore[return-value]
 
 
-def project_spans(head: Model, tokens: TokenVectors, spans: Spans) -> Points:
+def project_spans(head: Model[Any, Any], tokens: TokenVectors, spans: Spans) -> Points:
     """Map spans to the space of the prototypes.
 
     head (Model): The head.
@@ -124,7 +124,7 @@ def project_spans(head: Model, tokens: TokenVectors, spans: Spans) -> Points:
 
 
 def begin_projecting(
-    head: Model, tokens: TokenVectors, spans: Spans
+    head: Model[Any, Any], tokens: TokenVectors, spans: Spans
 ) -> tuple[Points, Callable[[Points], TokenVectors]]:
     """Map spans to the space of the prototypes, and prepare to learn from it.
 
@@ -149,7 +149,7 @@ def begin_projecting(
 
 
 def measure_spans(
-    head: Model, tokens: TokenVectors, spans: Spans, rows_in_use: list[Rows]
+    head: Model[Any, Any], tokens: TokenVectors, spans: Spans, rows_in_use: list[Rows]
 ) -> list[Distances]:
     """Measure how far spans are from prototypes, which are projected once for all.
 
@@ -174,13 +174,13 @@ def measure_spans(
     return distances  # type: ignore[return-value]
 
 
-def get_prototypes(head: Model) -> Prototypes:
+def get_prototypes(head: Model[Any, Any]) -> Prototypes:
     """Return all prototypes, as they are compared with spans."""
     network = get_head_network(head)
     return torch2xp(network.get_prototypes().detach())  # type: ignore[return-value]
 
 
-def set_prototype(head: Model, row: int, value: Any) -> None:
+def set_prototype(head: Model[Any, Any], row: int, value: Any) -> None:
     """Put something into a row of the prototype table."""
     import torch
 

@@ -11,7 +11,7 @@ many times.
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from spacy.tokens import Doc
 from thinc.api import Model, get_torch_default_device
@@ -25,6 +25,9 @@ from .head import build_head
 from .prototypes import get_initial_scale
 from .settings import EPNetSettings
 from .types import HeadOutput, ModelInput
+
+if TYPE_CHECKING:
+    from .network import SpanPrototypeNetwork
 
 # Cosines alone are too close to each other to be sure of one type among many. So a
 # right angle is a squared distance of twice the square of this.
@@ -70,7 +73,9 @@ def build_epnet_model(
     )
 
 
-def _make_network(*, token_width: int, n_prototypes: int, **settings):
+def _make_network(
+    *, token_width: int, n_prototypes: int, **settings: Any
+) -> "SpanPrototypeNetwork":
     from .network import SpanPrototypeNetwork
 
     network = SpanPrototypeNetwork(
@@ -98,7 +103,7 @@ def init(model: Model[ModelInput, HeadOutput], X: Any = None, Y: Any = None) -> 
     model.get_ref("head").initialize(X=(flat_tokens.predict(docs), spans, rows))
 
 
-def grow_prototypes(model: Model, n_prototypes: int) -> Model:
+def grow_prototypes(model: Model[Any, Any], n_prototypes: int) -> Model[Any, Any]:
     """Give the table as many rows as asked for, if it has fewer."""
     size = get_table_size(model)
     if size is not None and size < n_prototypes:
@@ -108,7 +113,7 @@ def grow_prototypes(model: Model, n_prototypes: int) -> Model:
     return model
 
 
-def get_table_size(model: Model) -> int | None:
+def get_table_size(model: Model[Any, Any]) -> int | None:
     """Count how many prototypes there are, or None if the model has no weights yet."""
     network = get_network(model.get_ref("head").shims[0])
     return None if network is None else len(network.prototypes)

@@ -25,7 +25,12 @@ class PartialTraining:
     """
 
     def __init__(
-        self, head: Model, *, rows: list[int], trains_projection: bool, lr: float
+        self,
+        head: Model[Any, Any],
+        *,
+        rows: list[int],
+        trains_projection: bool,
+        lr: float,
     ):
         self.head = head
         self.optimizer = make_adam(lr, L2=0.0, grad_clip=1.0, use_averages=False)
@@ -102,7 +107,7 @@ class PartialTraining:
         gradient.zero_()
         gradient[self.rows] = kept
         self.head.finish_update(self.optimizer)
-        self.optimizer.step_schedules()
+        self.optimizer.step_schedules()  # type: ignore[no-untyped-call]
 
     def add_to_average(self, span: int) -> None:
         """Take the weights as they are now into a moving average.

@@ -1,7 +1,7 @@
 """Predictions, and how they become part of a doc."""
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy
 from spacy.attrs import ENT_IOB, ENT_TYPE
@@ -90,7 +90,7 @@ def get_blocked(doc: Doc) -> list[Span]:
     return [doc[i : i + 1] for i in blocked.tolist()]
 
 
-def _write_group(doc: Doc, key: str, spans: list[Span], **attrs) -> None:
+def _write_group(doc: Doc, key: str, spans: list[Span], **attrs: Any) -> None:
     doc.spans[key] = SpanGroup(doc, name=key, attrs=attrs, spans=spans)
 
 

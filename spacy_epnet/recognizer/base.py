@@ -62,17 +62,17 @@ class FewShotRecognizer(TrainablePipe):
     fixed_when_extending: ClassVar[frozenset[str]] = frozenset()
 
     cfg: ComponentConfig
-    model: Model
+    model: Model[Any, Any]
     # What was learned and isn't weights, in terms of JSON.
     learned: dict[str, Any]
 
     def __init__(
         self,
         vocab: Vocab,
-        model: Model,
+        model: Model[Any, Any],
         name: str,
         *,
-        scorer: Callable | None,
+        scorer: Callable[..., Any] | None,
         **settings: Any,
     ):
         """Initialize the recognizer.

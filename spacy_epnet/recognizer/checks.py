@@ -1,6 +1,7 @@
 """Checks that every recognizer makes, with the messages that users read."""
 
 from collections.abc import Collection, Iterable
+from typing import Any
 
 from spacy.tokens import Doc
 from thinc.api import Model
@@ -75,7 +76,7 @@ def check_corpora(name: str, docs: list[Doc], known: Collection[str]) -> None:
         )
 
 
-def check_connected(name: str, model: Model) -> None:
+def check_connected(name: str, model: Model[Any, Any]) -> None:
     """Raise an error if no component feeds the listeners of a model."""
     if not all(is_connected(listener) for listener in get_listeners(model)):
         raise PipelineError(
@@ -86,7 +87,9 @@ def check_connected(name: str, model: Model) -> None:
         )
 
 
-def check_fed(name: str, model: Model, docs: list[Doc], *, is_train: bool) -> None:
+def check_fed(
+    name: str, model: Model[Any, Any], docs: list[Doc], *, is_train: bool
+) -> None:
     """Raise an error if docs have no token vectors, which would be taken for zeros."""
     for listener in get_listeners(model):
         count = count_unfed(listener, docs, is_train=is_train)

@@ -18,7 +18,7 @@ class NetworkShim(ThreadSafeShim):
 
     def __init__(
         self,
-        make_network: Callable,
+        make_network: Callable[..., Any],
         get_sizes: Callable[[dict[str, Any]], dict[str, int]],
         learn_rate_scale: float,
         config: dict[str, Any],
@@ -34,7 +34,7 @@ class NetworkShim(ThreadSafeShim):
 
     def from_bytes(self, bytes_data: bytes) -> "NetworkShim":
         config = self.cfg
-        super().from_bytes(bytes_data)
+        super().from_bytes(bytes_data)  # type: ignore[no-untyped-call]
         if self.cfg != config:
             raise ValueError(f"the weights are for {self.cfg}, not {config}")
         return self
@@ -53,7 +53,7 @@ def save_network(network: Any) -> bytes:
 
 
 def load_network(
-    make_network: Callable,
+    make_network: Callable[..., Any],
     get_sizes: Callable[[dict[str, Any]], dict[str, int]],
     network: Any,
     data: bytes,

@@ -190,7 +190,7 @@ def get_words(label: str) -> str:
     return " ".join(re.findall(r"[^\W_]+", parts)).lower() or label
 
 
-def get_listener_map(component: Any) -> dict[str, list[Model]]:
+def get_listener_map(component: Any) -> dict[str, list[Model[Any, Any]]]:
     """Return the listeners of each component that listens to this one."""
     return getattr(component, "listener_map", None) or {}
 
@@ -241,7 +241,7 @@ def hash_pipeline(nlp: Language) -> str:
     return digest.hexdigest()
 
 
-def update_hash(digest: Any, model: Model) -> None:
+def update_hash(digest: Any, model: Model[Any, Any]) -> None:
     """Take all weights of a model into a hash."""
     for weights in iter_weights(model):
         digest.update(weights)

@@ -33,7 +33,9 @@ class Recollection(NamedTuple):
     seen: Points  # (S, d) the spans when they have seen each other
 
 
-def build_layer(make_network: Callable, learn_rate_scale: float) -> Model:
+def build_layer(
+    make_network: Callable[..., Any], learn_rate_scale: float
+) -> Model[Any, Any]:
     """Wrap a network that is made when the width of the tokens is known.
 
     make_network (Callable): Makes the network from `token_width`.
@@ -52,7 +54,7 @@ def build_layer(make_network: Callable, learn_rate_scale: float) -> Model:
     )
 
 
-def init(model: Model, X: Any = None, Y: Any = None) -> None:
+def init(model: Model[Any, Any], X: Any = None, Y: Any = None) -> None:
     shim: Any = model.shims[0]
     set_network(shim, shim.make_network(token_width=X.shape[1]))
 
@@ -62,13 +64,13 @@ def get_sizes(weights: dict[str, Any]) -> dict[str, int]:
     return {"token_width": weights["first.weight"].shape[1]}
 
 
-def has_network(layer: Model) -> bool:
+def has_network(layer: Model[Any, Any]) -> bool:
     """Check whether there are weights."""
     return get_network(layer.shims[0]) is not None
 
 
 def convert_inputs(
-    model: Model, inputs: tuple[TokenVectors, Episode], is_train: bool
+    model: Model[Any, Any], inputs: tuple[TokenVectors, Episode], is_train: bool
 ) -> tuple[ArgsKwargs, Callable[[ArgsKwargs], TokenVectors]]:
     tokens, episode = inputs
     *arrays, n_columns = episode
@@ -84,7 +86,7 @@ def convert_inputs(
 
 
 def convert_outputs(
-    model: Model, inputs_outputs: tuple, is_train: bool
+    model: Model[Any, Any], inputs_outputs: tuple[Any, ...], is_train: bool
 ) -> tuple[tuple[Floats2d, Points], Callable[[Floats2d], ArgsKwargs]]:
     """Return the distances and the spans. There is a gradient of the distances only."""
     _, (distances, points) = inputs_outputs
@@ -97,7 +99,7 @@ def convert_outputs(
     return (torch2xp(distances), torch2xp(points)), convert_gradient  # type: ignore[return-value]
 
 
-def represent_spans(layer: Model, part: Part, spans: Spans) -> Points:
+def represent_spans(layer: Model[Any, Any], part: Part, spans: Spans) -> Points:
     """Describe spans as they see those of their context.
 
     layer (Model): The layer.
@@ -118,7 +120,9 @@ def represent_spans(layer: Model, part: Part, spans: Spans) -> Points:
         return torch2xp(points)  # type: ignore[return-value]
 
 
-def recall(layer: Model, vectors: Points, last: Recollection | None) -> Recollection:
+def recall(
+    layer: Model[Any, Any], vectors: Points, last: Recollection | None
+) -> Recollection:
     """Let spans that are remembered see each other.
 
     layer (Model): The layer.
@@ -138,7 +142,7 @@ def recall(layer: Model, vectors: Points, last: Recollection | None) -> Recollec
     return Recollection(vectors, [weight.clone() for weight in weights], seen)
 
 
-def see(layer: Model, points: Points, support: Points) -> Points:
+def see(layer: Model[Any, Any], points: Points, support: Points) -> Points:
     """(M, d) Let spans see those of a support set."""
     own, others = _to_torch(layer, points, support)
     with _without_gradients():
@@ -146,7 +150,11 @@ def see(layer: Model, points: Points, support: Points) -> Points:
 
 
 def measure(
-    layer: Model, points: Points, support: Points, columns: Any, n_columns: int
+    layer: Model[Any, Any],
+    points: Points,
+    support: Points,
+    columns: Any,
+    n_columns: int,
 ) -> Floats2d:
     """Measure how far spans are from None and from the types of others.
 
@@ -164,7 +172,7 @@ def measure(
         return torch2xp(measure_columns(own, others, numbers, n_columns))  # type: ignore[return-value]
 
 
-def _get_network(layer: Model) -> Any:
+def _get_network(layer: Model[Any, Any]) -> Any:
     return get_network(layer.shims[0]).eval()
 
 
@@ -174,7 +182,7 @@ def _without_gradients() -> Any:
     return torch.no_grad()
 
 
-def _to_torch(model: Model, *arrays: Any) -> list[Any]:
+def _to_torch(model: Model[Any, Any], *arrays: Any) -> list[Any]:
     shim: Any = model.shims[0]
     tensors = [xp2torch(array, device=shim.device) for array in arrays]
     # PyTorch counts in 64 bits.

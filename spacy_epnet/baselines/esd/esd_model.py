@@ -9,7 +9,7 @@ ESD                docs              -> token vectors, the docs end to end
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from spacy.tokens import Doc
 from thinc.api import Model, get_torch_default_device
@@ -21,6 +21,9 @@ from ...types import TokenVectors
 from ..memory import build_memory, make_empty_memory, set_memory
 from .esd_layer import build_layer
 from .settings import ESDSettings
+
+if TYPE_CHECKING:
+    from .esd_network import SpanAttentionNetwork
 
 
 @takes(ESDSettings.Model)
@@ -52,7 +55,7 @@ def build_esd_model(
     )
 
 
-def _make_network(*, token_width: int, span_size: int):
+def _make_network(*, token_width: int, span_size: int) -> "SpanAttentionNetwork":
     from .esd_network import SpanAttentionNetwork
 
     network = SpanAttentionNetwork(token_width=token_width, span_size=span_size)
@@ -61,11 +64,11 @@ def _make_network(*, token_width: int, span_size: int):
 
 def forward(
     model: Model[list[Doc], TokenVectors], docs: list[Doc], is_train: bool
-) -> tuple[TokenVectors, Callable]:
+) -> tuple[TokenVectors, Callable[..., Any]]:
     return model.get_ref("flat_tokens")(docs, is_train)
 
 
-def init(model: Model, X: Any = None, Y: Any = None) -> None:
+def init(model: Model[Any, Any], X: Any = None, Y: Any = None) -> None:
     flat_tokens = model.get_ref("flat_tokens").initialize(X=X)
     model.get_ref("span_attention").initialize(X=flat_tokens.predict(X))
     set_memory(model, make_empty_memory(model.attrs["span_size"], ops=model.ops))

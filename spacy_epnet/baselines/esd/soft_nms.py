@@ -25,7 +25,7 @@ class Selection(NamedTuple):
 
     total: float  # of their scores
     mask: int  # a bit for each of them, to tell selections apart
-    chosen: tuple | None  # (span, its score, those before)
+    chosen: tuple[Any, ...] | None  # (span, its score, those before)
     left: Array  # (M,) the scores of all spans, below 0 if chosen
 
 

@@ -44,7 +44,7 @@ def build_token_gaussians_model(
     settings (ContainerSettings.Model): The settings, in a config each by itself.
     """
     model = build_token_memory_model(tok2vec)
-    gaussians: Model = Model(
+    gaussians: Model[Any, Any] = Model(
         "gaussians",
         forward,
         init=init,
@@ -57,7 +57,7 @@ def build_token_gaussians_model(
     return model
 
 
-def init(model: Model, X: Any = None, Y: Any = None) -> None:
+def init(model: Model[Any, Any], X: Any = None, Y: Any = None) -> None:
     """Make the weights, for vectors of a width."""
     width, size = X.shape[1], model.get_dim("nO")
     model.set_dim("nI", width)
@@ -70,7 +70,7 @@ def init(model: Model, X: Any = None, Y: Any = None) -> None:
 
 
 def forward(
-    model: Model, tokens: TokenVectors, is_train: bool
+    model: Model[Any, Any], tokens: TokenVectors, is_train: bool
 ) -> tuple[Gaussians, Callable[[Gaussians], TokenVectors]]:
     """Find the Gaussian of each token."""
     xp: Any = model.ops.xp
@@ -150,7 +150,7 @@ def get_d_mean_distances(gaussians: Gaussians, gradient: Any) -> Gaussians:
     return Gaussians(d_means, variances * 0)
 
 
-DISTANCES: dict[Distance, tuple[Callable, Callable]] = {
+DISTANCES: dict[Distance, tuple[Callable[..., Any], Callable[..., Any]]] = {
     "divergence": (get_divergences, get_d_divergences),
     "means": (get_mean_distances, get_d_mean_distances),
 }

@@ -32,7 +32,7 @@ def build_token_pairs_model(
     settings (ProtoNetPDSettings.Model): The settings, in a config each by itself.
     """
     model = build_token_memory_model(tok2vec)
-    pairs: Model = Model(
+    pairs: Model[Any, Any] = Model(
         "pairs",
         forward,
         init=init,
@@ -45,7 +45,7 @@ def build_token_pairs_model(
     return model
 
 
-def init(model: Model, X: Any = None, Y: Any = None) -> None:
+def init(model: Model[Any, Any], X: Any = None, Y: Any = None) -> None:
     """Make the weights, for vectors of a width."""
     width, size = X.shape[1], model.get_dim("nO")
     model.set_dim("nI", width)
@@ -57,7 +57,7 @@ def init(model: Model, X: Any = None, Y: Any = None) -> None:
 
 
 def forward(
-    model: Model, inputs: tuple[Any, Any], is_train: bool
+    model: Model[Any, Any], inputs: tuple[Any, Any], is_train: bool
 ) -> tuple[TokenVectors, Callable[[Any], tuple[Any, Any]]]:
     """Let tokens see others. The gradient is that of both."""
     tokens, others = inputs

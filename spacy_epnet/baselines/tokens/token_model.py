@@ -54,7 +54,7 @@ def build_token_classifier_model(
     settings (NNShotSettings.Model): The settings, in a config each by itself.
     """
     model = build_token_memory_model(tok2vec)
-    classifier: Model = Model(
+    classifier: Model[Any, Any] = Model(
         "classifier",
         classify,
         params={"W": None, "b": None},
@@ -65,7 +65,7 @@ def build_token_classifier_model(
     return model
 
 
-def init(model: Model, X: Any = None, Y: Any = None) -> None:
+def init(model: Model[Any, Any], X: Any = None, Y: Any = None) -> None:
     flat_tokens = model.get_ref("flat_tokens").initialize(X=X)
     width = flat_tokens.predict(X).shape[1]
     set_memory(model, make_empty_memory(width, ops=model.ops))
@@ -73,12 +73,12 @@ def init(model: Model, X: Any = None, Y: Any = None) -> None:
 
 def forward(
     model: Model[list[Doc], TokenVectors], docs: list[Doc], is_train: bool
-) -> tuple[TokenVectors, Callable]:
+) -> tuple[TokenVectors, Callable[..., Any]]:
     return model.get_ref("flat_tokens")(docs, is_train)
 
 
 def classify(
-    model: Model, tokens: TokenVectors, is_train: bool
+    model: Model[Any, Any], tokens: TokenVectors, is_train: bool
 ) -> tuple[Floats2d, Callable[[Floats2d], TokenVectors]]:
     weight: Any = model.get_param("W")
     scores = tokens @ weight.T + model.get_param("b")
@@ -91,7 +91,9 @@ def classify(
     return scores, backprop
 
 
-def set_classes(model: Model, width: int, before: list[str], after: list[str]) -> None:
+def set_classes(
+    model: Model[Any, Any], width: int, before: list[str], after: list[str]
+) -> None:
     """Give a classifier a row for None and for each label. Rows of labels that it has
     already stay as they are, others begin at zero.
 
