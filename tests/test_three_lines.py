@@ -1,4 +1,4 @@
-"""The three ways in, as the README has them: on a fresh clone, with the real encoder."""
+"""The three ways in, as the README has them, on a fresh clone with the real encoder."""
 
 import os
 import re
