@@ -17,9 +17,8 @@ from ..recognizer.settings import (
 )
 from ..recognizer.task import AdaptTask, LearningReport, OnStep
 from ..types import TokenVectors
-from .checks import find_confusions
 from .joint_training import JointTraining, check_alone
-from .report import AdaptReport, describe_origin
+from .report import AdaptReport, describe_origin, find_confusions
 from .support import Item, Support, read_support, realign
 from .vocab_copy import make_separate_vocab
 

@@ -6,6 +6,7 @@ from spacy.tokens import Doc
 from thinc.types import Floats2d
 
 from ..recognizer.candidates import find_docs, get_layout
+from ..recognizer.factory import register_factory
 from ..recognizer.gold import Gold
 from ..recognizer.settings import RecognizerSettings
 from ..recognizer.span_pool import get_span_pool, sample_nones
@@ -126,3 +127,6 @@ class EPNetRecognizer(PrototypeRecognizer):
         super()._set_learned(learned)
         # The encoder may be another one.
         self.name_vectors = {}
+
+
+make_epnet_ner = register_factory("epnet_ner", EPNetRecognizer)

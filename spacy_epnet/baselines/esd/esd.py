@@ -19,6 +19,7 @@ from thinc.types import Floats2d
 
 from ...recognizer.annotation import Prediction, split_by_doc
 from ...recognizer.candidates import Layout, find_docs, get_candidates, get_layout
+from ...recognizer.factory import register_factory
 from ...recognizer.gold import Gold
 from ...recognizer.span_pool import SpanPool, get_span_pool, sample_nones
 from ...recognizer.task import AdaptTask, LearningReport
@@ -236,6 +237,9 @@ class ESDRecognizer(MemoryRecognizer):
     def _sample_nones(self, pool: SpanPool, count: int, hard_share: float) -> SpanPool:
         ops = self.model.ops
         return sample_nones(pool, count=count, hard_share=hard_share, ops=ops)
+
+
+make_esd_ner = register_factory("esd_ner", ESDRecognizer)
 
 
 def find_winners(probabilities: Any, threshold: float) -> tuple[Ints1d, Ints1d]:
