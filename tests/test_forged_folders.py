@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import sys
 import tarfile
 
 import pytest
@@ -141,7 +142,10 @@ def test_folders_from_an_archive(shared, precious, tmp_path, forgery):
         assert read(shared).items() >= (before.items() - {(shared / "output", b"old")})
 
 
-@pytest.mark.skipif(os.getuid() != 0, reason="only root can become another user")
+@pytest.mark.skipif(
+    sys.platform == "win32" or os.getuid() != 0,
+    reason="only root can become another user",
+)
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 @pytest.mark.parametrize("forgery", FORGERIES)
 def test_folders_of_another_user(shared, precious, tmp_path, forgery):

@@ -42,6 +42,9 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning"),
 ]
 
+if sys.platform == "win32":
+    pytest.skip("this system has no fork and no SIGKILL", allow_module_level=True)
+
 SIGNALS = (signal.SIGKILL, signal.SIGINT)
 # Of each signal and each kind of moment: anywhere, soon after something began to be
 # written, and at one of the last steps on the disk.

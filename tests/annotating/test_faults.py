@@ -24,6 +24,7 @@ from ..util.annotating_tools import (
     use_no_processes,
     write_lines,
 )
+from ..util.faults import start, wait
 
 
 @pytest.fixture(scope="module")
@@ -77,9 +78,9 @@ def write_mixed(path, count):
 
 # Newer Pythons warn of forks beside threads, which these forks don't use.
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize("name", ["SIGKILL", "SIGINT"])
 def test_killed_at_random_moments_it_ends_with_every_record_once(
-    tmp_path, ruler, monkeypatch, number
+    tmp_path, ruler, monkeypatch, name
 ):
     path = write_mixed(tmp_path / "in.jsonl", 180)
     expected = tmp_path / "expected"
@@ -89,20 +90,11 @@ def test_killed_at_random_moments_it_ends_with_every_record_once(
     rand = random.Random(0)
     kills = 0
     while True:
-        pid = os.fork()
-        if not pid:
-            code = 1
-            # Where tests run in the background, it is ignored.
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-            try:
-                annotate(ruler, [path], out, shard_size=3)
-                code = 0
-            finally:
-                os._exit(code)
+        pid = start(lambda: annotate(ruler, [path], out, shard_size=3))
         wait_for_a_step(out, pid)
         time.sleep(rand.uniform(0, 0.01))
-        os.kill(pid, number)
-        if os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0:
+        os.kill(pid, getattr(signal, name))
+        if wait(pid) == 0:
             break
         kills += 1
     assert kills >= 10

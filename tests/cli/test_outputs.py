@@ -1,7 +1,6 @@
 """Where commands may write, and what they print where."""
 
 import io
-import os
 import sys
 
 import pytest
@@ -15,6 +14,7 @@ from spacy_epnet.training.loop import check_training_places
 from spacy_epnet.writing import PREFIX
 
 from ..conftest import ROWS
+from ..util.faults import make_pipe
 
 # What is read is no pipeline and no corpus, so that all else than the places of the
 # outputs would be told, if it came first.
@@ -106,7 +106,7 @@ def test_no_output_is_an_input_or_another_output(folder, args):
 )
 def test_pipes_and_folders_stay(folder, args):
     (folder / "folder.png").mkdir()
-    os.mkfifo(folder / "pipe.png")
+    make_pipe(folder / "pipe.png")
     before = read(folder)
     assert "a folder at this place" in call(args.format("folder.png"))
     assert "a device or a pipe" in call(args.format("pipe.png"))

@@ -16,7 +16,7 @@ from spacy_epnet.annotating.output_formats import Layout
 
 # A component that ends its process: always at DEADLY, and once at UNLUCKY.
 FATAL = """
-import os, pathlib, signal
+import os, pathlib
 from spacy.language import Language
 
 @Language.component("fatal")
@@ -24,7 +24,7 @@ def fatal(doc):
     mark = pathlib.Path(__file__).with_name("mark")
     if "DEADLY" in doc.text or ("UNLUCKY" in doc.text and not mark.exists()):
         mark.touch()
-        os.kill(os.getpid(), signal.SIGKILL)
+        os.kill(os.getpid(), 9)  # SIGKILL, where signals have names
     if "FAULTY" in doc.text:
         raise ValueError("this one is faulty")
     return doc

@@ -13,6 +13,13 @@ EXCHANGING = "ctypes.dlsym"
 STEPS = {*GROWING, EXCHANGING, "os.remove", "os.rmdir"}
 
 
+def make_pipe(path):
+    """Make a named pipe, or skip the test where there are none."""
+    if not hasattr(os, "mkfifo"):
+        pytest.skip("this system has no named pipes")
+    os.mkfifo(path)
+
+
 def start(function):
     """Start a function in a process of its own. RETURNS (int): The process."""
     if not hasattr(os, "fork"):
