@@ -40,7 +40,7 @@ from spacy_epnet.corpora.corpus import Corpus
 from spacy_epnet.corpora.docs import make_tokenizer
 from spacy_epnet.corpora.episodes import read_episodes
 from spacy_epnet.corpora.label_mapping import read_groups
-from spacy_epnet.errors import CorpusError
+from spacy_epnet.errors import CorpusError, EPNetError
 from spacy_epnet.evaluation.comparison import read_comparison
 from spacy_epnet.evaluation.episode_benchmark import EpisodeResults
 from spacy_epnet.evaluation.results import Results
@@ -275,9 +275,7 @@ def check_case(name: str, number: int, folder: Path) -> bool:
         assert err.path in (path, output)  # noqa: PT017
         assert os.listdir(folder) == [path.name]
         return True
-    except ValueError as err:
-        if not str(err).startswith("[EP"):
-            raise
+    except EPNetError:
         assert os.listdir(folder) == [path.name]
         return True
     expected = {path.name, output.name} if output.exists() else {path.name}

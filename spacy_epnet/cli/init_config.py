@@ -2,8 +2,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from wasabi import msg
 
+from ..console import msg, show
 from ..encoder.download import MINILM
 from ..training.config import list_recognizers, make_training_config
 from ..writing import check_outputs, write_whole
@@ -39,7 +39,7 @@ def init_config_cli(
     with report_errors("No config was written"):
         config = make_training_config(recognizer, encoder)
         if str(output) == "-":
-            print(config, end="")
+            show(config.rstrip("\n"))
             return
         if output.exists() and not force:
             what = "Replace it with --force, or choose another name."
@@ -49,7 +49,7 @@ def init_config_cli(
             path.write_text(config, encoding="utf8")
     msg.good("Wrote the config", str(output))
     msg.text("Train with:")
-    print(
+    show(
         f"python -m spacy train {output} --paths.train train.txt --paths.dev dev.txt "
         "--output training"
     )

@@ -170,7 +170,7 @@ def list_names(known: tuple[str, ...], labels: list[str]) -> list[tuple[str, ...
     labels (List[str]): New types. Each is encoded by itself, so that its vector doesn't
         depend on the others.
     """
-    return [known, *((label,) for label in labels)] if known else []
+    return [known, *((label,) for label in labels)] if known and labels else []
 
 
 def compare_names(

@@ -76,7 +76,8 @@ class EPNetRecognizer(PrototypeRecognizer):
 
     def list_names(self, labels: list[str]) -> list[tuple[str, ...]]:
         """List the names that haven't been encoded before. See the base."""
-        names = list_names(self.known_names, labels)
+        new = [label for label in labels if label not in self.learned["ever_assigned"]]
+        names = list_names(self.known_names, new)
         return [name for name in names if name not in self.name_vectors]
 
     @property

@@ -67,7 +67,7 @@ def make_heat_map(nlp: Language, name: str | None = None) -> HeatMap:
 
 
 def list_centers(nlp: Language, name: str | None) -> tuple[list[str], Any]:
-    """List the names and vectors of type prototypes, None's first."""
+    """List the names and points of what stands for types, None's first."""
     pipeline = find_recognizer(nlp, name)
     pipe = pipeline.recognizer
     centers = pipe.list_centers()
@@ -125,7 +125,7 @@ def make_span_map(
     per_type: int = 100,
     seed: int = 0,
 ) -> SpanMap:
-    """Project entities and type prototypes onto a plane, by t-SNE.
+    """Project entities and what stands for types onto a plane, by t-SNE.
 
     nlp (Language): The pipeline.
     docs (Iterable[Doc]): Docs whose entities are marked.

@@ -145,7 +145,7 @@ def test_fill_config(tmp_path):
     )
     run("init", "fill-config", base, tmp_path / "full.cfg")
     filled = spacy.util.load_config(tmp_path / "full.cfg")
-    assert filled["components"]["epnet_ner"]["tau"] == 2.0
+    assert filled["components"]["epnet_ner"]["tau"] == 3.0
     assert filled["components"]["epnet_ner"]["model"]["n_prototypes"] == 101
 
 

@@ -53,7 +53,10 @@ def make_curated(tiny_encoder, examples):
         nlp = spacy.blank("en")
         transformer = nlp.add_pipe("curated_transformer", config={"model": TRANSFORMER})
         transformer.model.ops = ScalarOps()
-        nlp.add_pipe(name, config={"model": {"tok2vec": LISTENER}})
+        model = {"tok2vec": LISTENER}
+        if "learn_rate_scale" in nlp.get_factory_meta(name).default_config["model"]:
+            model["learn_rate_scale"] = 1.0  # the encoder isn't pretrained
+        nlp.add_pipe(name, config={"model": model})
         pieces = tiny_encoder / "vocab.txt"
         transformer.model.get_ref("piece_encoder").init = build_char_encoder_loader_v1(
             path=pieces

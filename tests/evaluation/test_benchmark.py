@@ -103,26 +103,24 @@ def test_the_query_set_is_encoded_once(folder, monkeypatch):
 def test_recognizers_over_the_same_encoder_share_query_sets(folder, trained):
     corpus = Corpus(folder / "one" / "test.spacy", trained.vocab)
     queries = Queries()
-    first = queries.get(trained, "epnet_ner", corpus)
+    first = queries.get(find_recognizer(trained), corpus)
     support = Corpus(folder / "one" / "dev.spacy", trained.vocab).docs[:2]
-    adapted = adapt(trained, support, **QUICK).nlp
-    assert queries.get(adapted, "epnet_ner", corpus) is first
+    adapted = find_recognizer(adapt(trained, support, **QUICK).nlp)
+    assert queries.get(adapted, corpus) is first
     # One that is read again has the same weights, and another vocabulary.
-    again = spacy.load(folder / "source")
-    assert queries.get(again, "epnet_ner", corpus) is first
-    pipe = find_recognizer(adapted).recognizer
-    scores = first.score(pipe)
-    assert (
-        scores["ents_f"] == Query(again, "epnet_ner", corpus.docs).score(pipe)["ents_f"]
-    )
+    again = find_recognizer(spacy.load(folder / "source"))
+    assert queries.get(again, corpus) is first
+    scores = first.score(adapted.recognizer)
+    same = Query(again, corpus.docs).score(adapted.recognizer)
+    assert scores["ents_f"] == same["ents_f"]
     other = Corpus(folder / "one" / "dev.spacy", trained.vocab)
-    assert queries.get(again, "epnet_ner", other) is not first
-    last = queries.get(again, "epnet_ner", corpus)
-    for node in again.get_pipe("transformer").model.walk():
+    assert queries.get(again, other) is not first
+    last = queries.get(again, corpus)
+    for node in again.nlp.get_pipe("transformer").model.walk():
         for shim in node.shims:
             for weight in shim._model.parameters():
                 weight.data += 0.01
-    assert queries.get(again, "epnet_ner", corpus) is not last
+    assert queries.get(again, corpus) is not last
 
 
 def test_an_interrupted_benchmark_goes_on(folder, tmp_path):

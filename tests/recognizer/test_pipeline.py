@@ -10,7 +10,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.util import load_model_from_config
 
-from spacy_epnet.epnet import search
+from spacy_epnet.epnet import decoding
 
 from ..conftest import SMALL_TOK2VEC, get_ents, train
 
@@ -85,7 +85,7 @@ def test_documents_are_scored_in_parts_with_the_same_result(
 ):
     doc = trained.make_doc(" ".join(texts))
     whole = trained(doc.copy())
-    monkeypatch.setattr(search, "MAX_STARTS", 5)
+    monkeypatch.setattr(decoding, "MAX_STARTS", 5)
     parts = trained(doc.copy())
     assert get_ents(parts) == get_ents(whole)
     numpy.testing.assert_allclose(get_scores(parts), get_scores(whole), atol=1e-5)
@@ -180,7 +180,8 @@ def test_others_learn_from_docs_that_teach_this_component_nothing(
 
 def test_works_on_a_tok2vec_of_spacys_own(examples):
     nlp = spacy.blank("en")
-    nlp.add_pipe("epnet_ner", config={"model": {"tok2vec": SMALL_TOK2VEC}})
+    model = {"tok2vec": SMALL_TOK2VEC, "learn_rate_scale": 1.0}
+    nlp.add_pipe("epnet_ner", config={"model": model})
     nlp.initialize(lambda: examples)
     train(nlp, examples)
     assert nlp.evaluate(examples)["ents_f"] >= 0.95
