@@ -11,8 +11,8 @@ from pydantic import Field
 from spacy.tokens import Doc
 
 from ..epnet.adaptation import gather_spans, number_columns
+from ..epnet.component import PrototypeRecognizer
 from ..epnet.head import begin_projecting, get_prototypes, project_spans, set_prototype
-from ..epnet.prototype_recognizer import PrototypeRecognizer
 from ..epnet.prototypes import NONE_ROW, get_free_row, join
 from ..epnet.settings import PREFER_NEAR, PREFER_PROBABLE, EPNetSettings
 from ..epnet.types import Targets
