@@ -134,11 +134,6 @@ def is_curated_listener(node: "Model[Any, Any]") -> bool:
     return "_TRANSFORMER_LISTENER" in node.attrs
 
 
-def get_objects(shim: "HFShim") -> "HFObjects":
-    """Return the tokenizer and the network of a transformer."""
-    return shim._hfmodel
-
-
 def set_objects(shim: "HFShim", objects: "HFObjects") -> None:
     """Replace the tokenizer and the network of a transformer."""
     shim._hfmodel = objects

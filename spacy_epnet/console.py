@@ -20,21 +20,13 @@ SYMBOLS = {
 
 
 def escape_controls(text: str, *, keep: str = "") -> str:
-    """Replace control characters by symbols.
-
-    text (str): The text.
-    keep (str): Control characters that stay.
-    RETURNS (str): The text without others.
-    """
+    """Replace control characters by symbols, but for those to keep."""
     kept = {ord(char) for char in keep}
     return text.translate({c: s for c, s in SYMBOLS.items() if c not in kept})
 
 
 def show(text: str) -> None:
-    """Print a text of one or several lines.
-
-    text (str): The text.
-    """
+    """Print a text of one or several lines."""
     print(escape_controls(text, keep="\n"))
 
 

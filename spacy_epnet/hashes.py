@@ -15,11 +15,7 @@ HASHES_FIELD = "hashes"  # what spaCy calls it when it is to be excluded
 
 
 def add_hashes(parts: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Add the hashes of all parts to them, as one more.
-
-    parts (Mapping[str, bytes]): What is saved, by the names of the parts.
-    RETURNS (Dict[str, bytes]): The same with another part.
-    """
+    """Add the hashes of all parts to them, as one more."""
     hashes = {name: sha256(data).hexdigest() for name, data in parts.items()}
     return {**parts, HASHES: srsly.json_dumps(hashes, indent=2).encode("utf8")}
 
@@ -31,7 +27,6 @@ def check_hashes(
 
     parts (Mapping[str, bytes]): What `add_hashes` gave.
     name (str): What they are parts of.
-    exclude (Iterable[str]): Parts that aren't wanted.
     """
     if HASHES not in parts:
         warnings.warn(

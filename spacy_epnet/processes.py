@@ -1,5 +1,6 @@
-"""Worker processes, and the cores that they share."""
+"""Worker processes, and the cores and the memory that they use."""
 
+import ctypes
 import multiprocessing
 import os
 import signal
@@ -65,3 +66,16 @@ def _work_alone() -> None:
     torch = sys.modules.get("torch")
     if torch is not None:
         torch.set_num_threads(1)
+
+
+def return_memory() -> None:
+    """Give free memory back to the system, if the C library is GNU's.
+
+    A training frees arrays of all sizes all the time. That library keeps what lies
+    between those in use, which grows to several times of what is needed.
+    """
+    try:
+        trim = ctypes.CDLL(None).malloc_trim
+    except (OSError, AttributeError, TypeError):
+        return
+    trim(0)

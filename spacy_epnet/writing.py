@@ -15,10 +15,8 @@ found on the disk is ever moved, and no other folder is touched.
 import ctypes
 import os
 import shutil
-import signal
 import stat
 import sys
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from hashlib import sha256
@@ -29,12 +27,12 @@ from typing import TypeAlias
 from filelock import FileLock, Timeout
 
 from .errors import CorpusError
+from .signals import hold_signals
 
 MayReplace: TypeAlias = Callable[[Path], bool]
 
 PREFIX = ".epnet-"
 LOCK, NEW, OLD = f"{PREFIX}lock", f"{PREFIX}new", f"{PREFIX}old"
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
 MOUNTS = Path("/proc/self/mountinfo")
 # From the headers of Linux and macOS.
 AT_FDCWD, RENAME_EXCHANGE, RENAME_SWAP = -100, 2, 2
@@ -86,11 +84,9 @@ def _move(new: Path, target: Path, *, aside: Path) -> None:
 
 
 def exchange(one: Path, other: Path) -> bool:
-    """Exchange two files or folders in one step.
+    """Exchange two files or folders in one step, if the system and the disk can.
 
-    one (Path): The one.
-    other (Path): The other.
-    RETURNS (bool): Whether the system and the disk could do so.
+    RETURNS (bool): Whether they could.
     """
     paths = os.fsencode(one), os.fsencode(other)
     if sys.platform == "linux":
@@ -130,10 +126,7 @@ def _make_work_folder(target: Path) -> tuple[Path, FileLock]:
 
 
 def delete_stale(target: Path) -> None:
-    """Delete what killed processes of this user left of writing an output.
-
-    target (Path): The output.
-    """
+    """Delete what killed processes of this user left of writing an output."""
     for work in _list_work_folders(target):
         with suppress(OSError, NotImplementedError):
             if not any(work.iterdir()):
@@ -165,11 +158,7 @@ def _delete_work_folder(work: Path, lock: FileLock, target: Path) -> None:
 
 
 def find_moved_aside(target: Path) -> Path | None:
-    """Find an output that a process had moved aside when it was killed.
-
-    target (Path): The output, which isn't there.
-    RETURNS (Optional[Path]): Where it is now.
-    """
+    """Find where a process had moved an output aside when it was killed."""
     target = find_place(target)
     found = [work / OLD / target.name for work in _list_work_folders(target)]
     return next((path for path in found if path.exists()), None)
@@ -195,26 +184,6 @@ def is_own_folder(path: Path) -> bool:
     return stat.S_ISDIR(found.st_mode) and found.st_uid == user
 
 
-@contextmanager
-def hold_signals() -> Iterator[None]:
-    """Let Ctrl-C, and the signal to terminate, wait until something is done."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    held: dict[int, None] = {}
-    handlers = {number: signal.getsignal(number) for number in SIGNALS}
-    before = {number: old for number, old in handlers.items() if old is not None}
-    try:
-        for number in before:
-            signal.signal(number, lambda number, frame: held.setdefault(number))
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-        for number in held:
-            signal.raise_signal(number)
-
-
 def find_place(path: Path) -> Path:
     """RETURNS (Path): The path without links."""
     return Path(os.path.realpath(path))
@@ -230,8 +199,9 @@ def check_outputs(
     """Refuse outputs that are read, or would replace something else. To be called
     before any work begins.
 
-    files (Iterable[Optional[Path]]): The files to write, or None.
-    inputs (Iterable[Union[Path, str, None]]): All that is read, if it exists.
+    files (Iterable[Optional[Path]]): The files to write. None isn't.
+    inputs (Iterable[Union[Path, str, None]]): Files and folders that are read, as far
+        as there are any of that name.
     folder (Optional[Path]): A folder to write.
     may_replace (Callable[[Path], bool]): Whether to replace a folder that is there.
     """
@@ -246,11 +216,7 @@ def check_outputs(
 
 
 def check_replaceable(output: Path, may_replace: MayReplace = refuse) -> None:
-    """Refuse to replace what isn't ours.
-
-    output (Path): What is to be written.
-    may_replace (Callable[[Path], bool]): Whether a folder that is there is replaced.
-    """
+    """Refuse to replace what isn't ours. See `write_whole` for the arguments."""
     if is_mount_point(find_place(output)):
         what = "something is mounted at this place, such as a volume of a container, so"
         raise CorpusError(output, f"{what} it can't be replaced. Write into it instead")
@@ -264,11 +230,7 @@ def check_replaceable(output: Path, may_replace: MayReplace = refuse) -> None:
 
 
 def is_mount_point(path: Path) -> bool:
-    """Whether something is mounted at a path, be it from the same disk.
-
-    path (Path): The path, without links.
-    RETURNS (bool): Whether it is.
-    """
+    """Whether something is mounted at a path, be it from the same disk."""
     try:
         mounts = MOUNTS.read_text(encoding="utf8", errors="surrogateescape")
     except OSError:
@@ -281,11 +243,7 @@ def check_places(
     outputs: Iterable[Path | None], inputs: Iterable[Path | str | None]
 ) -> None:
     """Refuse to write what is read, a part of it, or something that it is a part of,
-    and the same of two things that are written.
-
-    outputs (Iterable[Optional[Path]]): What is to be written. None isn't.
-    inputs (Iterable[Union[Path, str, None]]): The files and folders that are read, as
-        far as there are any of that name.
+    and the same of two things that are written. See `check_outputs`.
     """
     given = [Path(path) for path in inputs if path is not None]
     taken = [find_place(path) for path in given if path.exists()]

@@ -14,12 +14,12 @@ import pytest
 
 from spacy_epnet import writing
 from spacy_epnet.errors import CorpusError
+from spacy_epnet.signals import hold_signals
 from spacy_epnet.writing import (
     PREFIX,
     check_places,
     check_replaceable,
     find_moved_aside,
-    hold_signals,
     is_mount_point,
     write_whole,
 )

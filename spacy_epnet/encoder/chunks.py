@@ -30,7 +30,6 @@ Backprop: TypeAlias = Callable[[ModelOutput], list[Any]]
 def use_chunks(layer: Model[WordpieceBatch, ModelOutput], max_pieces: int) -> None:
     """Let the layer around a transformer run it in chunks.
 
-    layer (Model): The layer that wraps the PyTorch transformer.
     max_pieces (int): Word pieces in a chunk, with padding. A text that has more by
         itself is a chunk of its own.
     """
@@ -70,18 +69,14 @@ def forward(
 
 
 def get_lengths(mask: Any) -> Any:
-    """Count the columns that each row of an attention mask needs.
-
-    mask (numpy.ndarray): (texts, pieces) What isn't padding.
-    RETURNS (numpy.ndarray): (texts,) The position after the last that isn't.
-    """
+    """Count the columns that each row of an attention mask needs, without padding."""
     return mask.shape[1] - numpy.argmax(mask[:, ::-1] != 0, axis=1)
 
 
 def split_by_length(lengths: Any, max_pieces: int, max_padding: int) -> list[Rows]:
     """Divide texts into groups of similar length.
 
-    lengths (numpy.ndarray): The word pieces of each text.
+    lengths (numpy.ndarray): (texts,) of int.
     max_pieces (int): Word pieces in a group, each text padded to the longest.
     max_padding (int): How many of them may be padding.
     RETURNS (List[numpy.ndarray]): The texts in each group.
@@ -115,14 +110,11 @@ def select_rows(pieces: WordpieceBatch, rows: Rows, length: int) -> WordpieceBat
 def write_rows(
     outputs: ModelOutput, rows: Rows, joined: dict[str, Any], n_texts: int
 ) -> None:
-    """Write the outputs of a chunk to where they would be if the batch had been run at
-    once.
+    """Write the outputs of a chunk to their rows in those of the batch, with zeros for
+    padding. What isn't a row for each text is left out.
 
-    outputs (ModelOutput): The outputs. What isn't a row for each text is left out.
-    rows (numpy.ndarray): The texts of the chunk.
-    joined (Dict[str, Any]): The outputs of the batch, with zeros for padding. The first
-        chunk, which has the longest texts, makes room for all.
-    n_texts (int): The texts of the batch.
+    joined (Dict[str, Any]): The outputs of the batch. The first chunk, which has the
+        longest texts, makes room for all.
     """
     positions = torch.from_numpy(rows)
     for key, value in outputs.items():

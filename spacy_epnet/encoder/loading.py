@@ -64,14 +64,9 @@ class CheckedTransformer(TransformerModel):
 
 
 def load_objects(message: dict[str, Any]) -> HFObjects:
-    """Load a tokenizer and a network that spacy-transformers has saved.
-
-    message (Dict[str, Any]): What it has saved. The config is empty if the encoder
-        wasn't initialized.
-    RETURNS (HFObjects): The tokenizer and the network.
-    """
+    """Load a tokenizer and a network that spacy-transformers has saved."""
     settings = message["_init_tokenizer_config"], message["_init_transformer_config"]
-    if not message["config"]:
+    if not message["config"]:  # it wasn't initialized
         return HFObjects(None, None, None, *settings)
     tokenizer, vocabulary = load_tokenizer(message["tokenizer"], message["config"])
     network = load_network(message["config"], message["state"])
@@ -85,8 +80,8 @@ def load_tokenizer(
 
     files (Mapping[str, Any]): Its files by their names, and how to read them.
     config (Dict[str, Any]): The config of the network.
-    RETURNS (Tuple[PreTrainedTokenizerBase, Optional[bytes]]): The tokenizer, and the
-        file with its vocabulary, if it needs it to be saved again.
+    RETURNS: The tokenizer, and the file with its vocabulary, if it needs it to be saved
+        again.
     """
     check_tokenizer(files)
     with TemporaryDirectory() as name:
@@ -107,12 +102,7 @@ def load_tokenizer(
 
 
 def load_network(config: dict[str, Any], state: bytes) -> nn.Module:
-    """Build a network and load its weights, which may be nothing but numbers.
-
-    config (Dict[str, Any]): The config of the network.
-    state (bytes): Its weights, as PyTorch saves them.
-    RETURNS (nn.Module): The network.
-    """
+    """Build a network and load its weights, which may be nothing but numbers."""
     built = CONFIG_MAPPING[config["model_type"]].from_dict(config)
     network: nn.Module = AutoModel.from_config(built, trust_remote_code=False)
     device = get_torch_default_device()
@@ -139,8 +129,6 @@ def prepare_tokenizer(tokenizer: PreTrainedTokenizerBase) -> None:
 def check_tokenizer(files: Mapping[str, Any]) -> None:
     """Raise an error if a tokenizer would be written anywhere but to the folder that is
     made for it, would read other files, or has code.
-
-    files (Mapping[str, Any]): Its files by their names, and how to read them.
     """
     unknown = {*files.get(KWARGS, {})} - KNOWN_KWARGS
     if unknown:
@@ -157,11 +145,7 @@ def check_tokenizer(files: Mapping[str, Any]) -> None:
 
 
 def check_arguments(name: str, arguments: Any) -> None:
-    """Raise an error if arguments of a tokenizer name code or files.
-
-    name (str): The file that they are in.
-    arguments (Any): What is in the file.
-    """
+    """Raise an error if arguments of a tokenizer, from a file, name code or files."""
     for key, value in arguments.items() if isinstance(arguments, dict) else ():
         is_file = isinstance(value, str) and key.endswith("_file")
         if is_file or (key in ("auto_map", "init_inputs") and value):

@@ -32,10 +32,7 @@ class ThreadSafeShim(PyTorchShim):
 
 
 def has_bfloat16() -> bool:
-    """Whether the CPU multiplies bfloat16 in hardware.
-
-    Others emulate it, at a fraction of the speed of float32.
-    """
+    """Whether the CPU multiplies bfloat16 in hardware. Others are slow in emulating."""
     import torch
 
     get_capabilities = getattr(torch.cpu, "get_capabilities", dict)  # recent PyTorch
@@ -55,11 +52,7 @@ def get_fastest_dtype(device: "torch.device") -> "torch.dtype":
 
 
 def iter_weights(model: Model[Any, Any]) -> Iterator[bytes]:
-    """Iterate over all weights of a model, in an order that is always the same.
-
-    model (Model): The model.
-    YIELDS (bytes): The weights, one array after the other.
-    """
+    """Yield all arrays of weights of a model, in an order that is always the same."""
     for node in model.walk():
         for name in node.param_names:
             if node.has_param(name):
@@ -76,10 +69,7 @@ def copy_model(
 ) -> Model[Any, Any]:
     """Copy a model, but for the PyTorch networks inside a part of it.
 
-    model (Model): The model.
-    sharing (Optional[Model]): The part of it whose networks the copy has in common with
-        it, if any.
-    RETURNS (Model): The copy.
+    sharing (Optional[Model]): The part whose networks both have in common, if any.
     """
     nodes = [] if sharing is None else sharing.walk()
     shared = {id(shim): shim for node in nodes for shim in node.shims}
@@ -93,9 +83,7 @@ def copy_model(
 
 
 def renew_shim(shim: Shim) -> None:
-    """Give the network of a shim a number of its own. By this number an optimizer keeps
-    its moments, which don't fit other weights.
-    """
+    """Give a network a number of its own, by which an optimizer keeps its moments."""
     with Shim.global_id_lock:
         Shim.global_id += 1
         shim.id = Shim.global_id

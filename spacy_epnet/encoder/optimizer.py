@@ -43,10 +43,9 @@ def make_adam(
 def scale_rates(optimizer: Optimizer, model: Model[Any, Any]) -> Any:
     """Let layers learn at rates of their own.
 
-    optimizer (Optimizer): The optimizer.
-    model (Model): The model. Layers that begin at random, over an encoder that is
-        pretrained, have an attribute "learn_rate_scale": the multiple of the rate. A
-        shim has it if its network is such a layer.
+    Layers that begin at random, over an encoder that is pretrained, have an attribute
+    "learn_rate_scale": the multiple of the rate. A shim has it if its network is one.
+
     RETURNS (Callable): What updates weights, like the optimizer.
     """
     scales: dict[tuple[int, str], float] = {}

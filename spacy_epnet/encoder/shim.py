@@ -98,31 +98,18 @@ class TransformerShim(ThreadSafeShim, HFShim):
         return self
 
     def _get_fastest(self) -> nn.Module:
-        """Return the network that makes the predictions."""
+        """Return the network that makes the predictions, a copy if that is faster."""
         network: nn.Module = self._model
         if self.inference == "float32":
             return network
         weights = [(get_version(w), w.device) for w in network.parameters()]
         known = self._copied  # which another thread may replace
         if known is None or known[:2] != (network, weights):
-            fastest = copy_for_inference(network, self.inference, self.device)
+            fastest = network
+            if get_fastest_dtype(self.device) == torch.bfloat16:
+                fastest = deepcopy(network).bfloat16()
             self._copied = known = (network, weights, fastest)
         return known[-1]
-
-
-def copy_for_inference(
-    network: nn.Module, inference: Inference, device: torch.device
-) -> nn.Module:
-    """Make a network for predictions.
-
-    network (nn.Module): The network that is trained.
-    inference (str): What the other one computes in.
-    device (torch.device): What it computes on.
-    RETURNS (nn.Module): The other network, or the same if nothing is gained here.
-    """
-    if inference == "bfloat16" and get_fastest_dtype(device) == torch.bfloat16:
-        return deepcopy(network).bfloat16()
-    return network
 
 
 def freeze_lower(network: nn.Module, trained_layers: int) -> None:
@@ -130,21 +117,14 @@ def freeze_lower(network: nn.Module, trained_layers: int) -> None:
 
     A step takes less time then, and the embeddings of words that the training texts
     don't have stay where those of related words are.
-
-    network (nn.Module): The encoder.
-    trained_layers (int): How many of the upper layers are trained.
     """
-    layers = list(find_layers(network))
-    trained = layers[max(0, len(layers) - trained_layers) :]
+    # The layers of an encoder are its longest list of modules.
+    lists = (part for part in network.modules() if isinstance(part, nn.ModuleList))
+    layers = max(lists, key=len, default=nn.ModuleList())
+    trained = list(layers)[max(0, len(layers) - trained_layers) :]
     weights = {id(weight) for layer in trained for weight in layer.parameters()}
     for weight in network.parameters():
         weight.requires_grad_(id(weight) in weights)
-
-
-def find_layers(network: nn.Module) -> nn.ModuleList:
-    """Return the layers of an encoder, which are its longest list of modules."""
-    lists = (part for part in network.modules() if isinstance(part, nn.ModuleList))
-    return max(lists, key=len, default=nn.ModuleList())
 
 
 def _to_float(outputs: ModelOutput) -> ModelOutput:

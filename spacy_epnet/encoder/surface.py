@@ -83,7 +83,6 @@ def features_forward(
 def get_surface_features(docs: list[Doc]) -> NDArray[numpy.bool_]:
     """Describe how the words of a batch are written.
 
-    docs (List[Doc]): The batch.
     RETURNS (numpy.ndarray): (tokens, WIDTH) of bool, the docs end to end.
     """
     lengths = numpy.asarray([len(doc) for doc in docs], dtype="int64")

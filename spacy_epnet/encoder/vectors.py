@@ -27,10 +27,7 @@ if TYPE_CHECKING:
 def build_flat_tokens(
     tok2vec: Model[list[Doc], list[Floats2d]],
 ) -> Model[list[Doc], TokenVectors]:
-    """Build a layer that lays the token vectors of a batch of docs end to end.
-
-    tok2vec (Model[List[Doc], List[Floats2d]]): The token vectors of each doc.
-    """
+    """Build a layer that lays the token vectors of a batch of docs end to end."""
     return Model("flat_tokens", forward, init=init, layers=[tok2vec])
 
 
@@ -59,8 +56,6 @@ def forward(
 def open_tokens(tok2vec: Model[list[Doc], list[Floats2d]], docs: list[Doc]) -> Any:
     """Prepare the token vectors of a batch.
 
-    tok2vec (Model): The layer that makes them.
-    docs (List[Doc]): The batch.
     RETURNS (TokenVectors): The vectors, the docs end to end, or an object that returns
         them for any slice.
     """

@@ -8,7 +8,7 @@ from thinc.api import Model
 
 from ..corpora.mixing import get_corpus
 from ..corpora.tags import is_label
-from ..encoder.listeners import count_unfed, get_listeners, get_upstream, is_connected
+from ..encoder.listeners import count_unfed, get_listeners, get_upstream
 from ..errors import PipelineError, SettingError
 
 
@@ -78,7 +78,7 @@ def check_corpora(name: str, docs: list[Doc], known: Collection[str]) -> None:
 
 def check_connected(name: str, model: Model[Any, Any]) -> None:
     """Raise an error if no component feeds the listeners of a model."""
-    if not all(is_connected(listener) for listener in get_listeners(model)):
+    if not all(listener.has_dim("nO") for listener in get_listeners(model)):
         raise PipelineError(
             f"Can't initialize '{name}': the width of the token vectors is unknown, "
             "because no component feeds its listener. Add a transformer before it with "

@@ -92,11 +92,7 @@ def load_source(
 
 
 def load_pipeline(name: str) -> Language:
-    """Load a source by its name, or any other pipeline as `spacy.load` does.
-
-    name (str): The name of a source, a folder, or a package.
-    RETURNS (Language): The pipeline.
-    """
+    """Load a source by its name, or any other pipeline as `spacy.load` does."""
     is_source = not Path(name).exists() and name in list_sources()
     return load_source(name) if is_source else _load(find_pipeline(name))
 
@@ -149,11 +145,7 @@ def list_pipeline_files(
     folder: Path, parents: frozenset[Path] = frozenset()
 ) -> Iterator[Path]:
     """List the files of a pipeline. Links are followed, unless they lead to a folder
-    that they are in.
-
-    folder (Path): The folder of the pipeline.
-    parents (FrozenSet[Path]): The folders that it is in, without links.
-    YIELDS (Path): The files.
+    that they are in, which is one of the parents.
     """
     parents |= {folder.resolve()}
     for path in sorted(folder.iterdir()):

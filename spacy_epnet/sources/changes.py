@@ -24,10 +24,6 @@ def is_origin(before: Weights, after: Weights) -> bool:
 
     They have the same names and sizes, and matrices that are nearer to the others than
     to nothing: those of an encoder that has nothing to do with them are farther away.
-
-    before (Mapping[str, Tensor]): The weights of the encoder.
-    after (Mapping[str, Tensor]): The weights that it may have become.
-    RETURNS (bool): Whether they can be.
     """
     if [(n, w.shape) for n, w in before.items()] != [
         (n, w.shape) for n, w in after.items()
@@ -41,12 +37,7 @@ def is_origin(before: Weights, after: Weights) -> bool:
 
 
 def find_changes(before: Weights, after: Weights) -> dict[str, Tensor]:
-    """Find the differences between weights.
-
-    before (Mapping[str, Tensor]): The weights of the encoder.
-    after (Mapping[str, Tensor]): The same after training.
-    RETURNS (Dict[str, Tensor]): What has changed.
-    """
+    """Find how training has changed the weights of an encoder."""
     changes = {}
     for name, weight in after.items():
         difference = weight.float() - before[name].float()
@@ -63,11 +54,7 @@ def find_changes(before: Weights, after: Weights) -> dict[str, Tensor]:
 
 
 def apply_changes(network: nn.Module, changes: Weights) -> None:
-    """Apply changes to an encoder.
-
-    network (nn.Module): The encoder.
-    changes (Mapping[str, Tensor]): What `find_changes` gave.
-    """
+    """Apply what `find_changes` gave to an encoder."""
     weights = network.state_dict()
     with torch.no_grad():
         for name, change in changes.items():
@@ -80,21 +67,12 @@ def apply_changes(network: nn.Module, changes: Weights) -> None:
 
 
 def write_numbers(numbers: Tensor) -> Tensor:
-    """Write rows of whole numbers, two in a byte.
-
-    numbers (Tensor): (n, m) Numbers from -7 to 7.
-    RETURNS (Tensor): (n, m / 2) The bytes, one more in a row if m is odd.
-    """
+    """Write rows of whole numbers from -7 to 7, two in a byte."""
     digits = pad(numbers, (0, numbers.shape[1] % 2)) + OFFSET
     return (digits[:, ::2] * BASE + digits[:, 1::2]).to(torch.uint8)
 
 
 def read_numbers(written: Tensor, length: int) -> Tensor:
-    """Read rows of whole numbers.
-
-    written (Tensor): What `write_numbers` gave.
-    length (int): How many numbers are in a row.
-    RETURNS (Tensor): (n, m) The numbers.
-    """
+    """Read rows of so many whole numbers."""
     digits = torch.stack([written // BASE, written % BASE], dim=-1).flatten(1)
     return digits[:, :length].float() - OFFSET

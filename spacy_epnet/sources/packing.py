@@ -25,6 +25,10 @@ CONFIG, META, CHANGES = "config.cfg", "meta.json", "encoder.safetensors"
 MANIFEST = "source.json"
 # Parts of components. The manifest has the hashes.
 LEFT_OUT = ["vocab", HASHES_FIELD]
+DAMAGED = (
+    "The file '{path}' isn't what was packed: it is missing, damaged or changed. "
+    "Install spacy-epnet again, or pack the source again."
+)
 
 
 class Manifest(NamedTuple):
@@ -36,12 +40,9 @@ class Manifest(NamedTuple):
 
 
 def pack_source(nlp: Language, encoder: Path, output: Path) -> Manifest:
-    """Pack a trained pipeline.
+    """Pack a trained pipeline into a folder.
 
-    nlp (Language): The pipeline.
     encoder (Path): The folder of the encoder that it is based on.
-    output (Path): A folder for it.
-    RETURNS (Manifest): Its manifest.
     """
     from safetensors.torch import save_file
 
@@ -75,18 +76,13 @@ def pack_source(nlp: Language, encoder: Path, output: Path) -> Manifest:
 def unpack_source(folder: Path, encoder: Path) -> Language:
     """Put a packed pipeline together with its encoder.
 
-    folder (Path): The packed pipeline.
     encoder (Path): The folder of the encoder, or its name on the hub.
-    RETURNS (Language): The pipeline.
     """
     manifest = read_manifest(folder)
     for file, expected in manifest.files.items():
         path = folder / file
         if not path.is_file() or get_hash(path) != expected:
-            raise LoadingError(
-                f"The file '{path}' isn't what was packed: it is missing, damaged or "
-                "changed. Install spacy-epnet again, or pack the source again."
-            )
+            raise LoadingError(DAMAGED.format(path=path))
     is_other = encoder.is_dir() and not (encoder / "config.json").is_file()
     if not is_other:
         nlp = build_blank(load_config(folder / CONFIG), encoder)
@@ -106,10 +102,7 @@ def read_manifest(folder: Path) -> Manifest:
     try:
         return Manifest(**srsly.read_json(folder / MANIFEST))
     except (OSError, ValueError, TypeError) as err:
-        raise LoadingError(
-            f"The file '{folder / MANIFEST}' isn't what was packed: it is missing, "
-            "damaged or changed. Install spacy-epnet again, or pack the source again."
-        ) from err
+        raise LoadingError(DAMAGED.format(path=folder / MANIFEST)) from err
 
 
 def is_packed(folder: Path) -> bool:
@@ -122,12 +115,7 @@ def is_packed(folder: Path) -> bool:
 
 
 def build_blank(config: Config, encoder: Path) -> Language:
-    """Build an untrained pipeline over an encoder.
-
-    config (Config): The config of the pipeline.
-    encoder (Path): The folder of the encoder, or its name on the hub.
-    RETURNS (Language): The pipeline. Its config is the same as before.
-    """
+    """Build an untrained pipeline over an encoder, which its config doesn't name."""
     nlp = load_model_from_config(name_encoder(config, str(encoder)), auto_fill=True)
     for name, pipe in iter_transformers(nlp):
         pipe.model.initialize(X=[nlp.make_doc("token")])

@@ -71,9 +71,6 @@ def save_checkpoint(
     """Save the state of a training, whole or not at all.
 
     folder (Path): Where to save it. What was there is replaced.
-    nlp (Language): The pipeline.
-    optimizer (Optimizer): The optimizer.
-    progress (Progress): How far it is.
     """
     from safetensors.numpy import save_file
 
@@ -109,10 +106,8 @@ def load_checkpoint(
 ) -> None:
     """Restore the state of a training.
 
-    folder (Path): Where it was saved.
     nlp (Language): The pipeline, initialized.
     optimizer (Optimizer): The optimizer, as the config has it.
-    progress (Progress): How far the training was.
     """
     from safetensors.numpy import load_file
 
@@ -147,7 +142,6 @@ def iter_positions(nlp: Language) -> Iterator[tuple[str, KeyT]]:
     """Name all weights of a pipeline by their positions, because the numbers by which
     an optimizer knows them differ from one process to the next.
 
-    nlp (Language): The pipeline.
     YIELDS (Tuple[str, KeyT]): The position of a weight, and the optimizer's key for it.
     """
     for component, pipe in nlp.pipeline:

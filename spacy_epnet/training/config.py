@@ -65,13 +65,10 @@ def make_section(
     *,
     component: str = "",
 ) -> Iterator[str]:
-    """Make a section of a config, and the sections in it.
+    """Make the lines of a section of a config, and of the sections in it.
 
-    name (str): Its name.
-    values (Dict[str, Any]): What is in it.
     settings (Optional[Type[Settings]]): Their descriptions.
     component (str): The section of the settings that others refer to.
-    YIELDS (str): The lines.
     """
     yield f"[{name}]"
     fields = settings.model_fields if settings is not None else {}

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from itertools import islice
 from pathlib import Path
 from time import perf_counter
@@ -27,7 +27,9 @@ from thinc.api import Config, constant
 from tqdm import tqdm
 
 from ..errors import LoadingError
+from ..processes import return_memory
 from ..recognizer.pipeline import is_pipeline
+from ..signals import Interruption, catch_interruption
 from ..writing import check_places, check_replaceable, write_whole
 from .checkpoint import (
     Progress,
@@ -37,8 +39,6 @@ from .checkpoint import (
     load_progress,
     save_checkpoint,
 )
-from .interruption import Interruption, catch_interruption
-from .memory import return_memory
 
 CHECKPOINT = "checkpoint"
 # Steps after which free memory is given back, which takes a fraction of a step.
@@ -91,13 +91,8 @@ class Training:
         RETURNS (int): The steps that it has made.
         """
         folder = self.output / CHECKPOINT
-        try:
+        with report_damage(folder):
             progress = load_progress(folder)
-        except (ValueError, TypeError) as err:
-            raise LoadingError(
-                f"The checkpoint in '{folder}' is damaged: {err}. Remove it to begin "
-                "anew."
-            ) from err
         if progress is None:
             return 0
         if progress.config != self.progress.config:
@@ -109,13 +104,8 @@ class Training:
         passed = islice(self.batches, progress.step)
         for _ in tqdm(passed, "Passing over", progress.step, disable=None, leave=False):
             pass
-        try:
+        with report_damage(folder):
             load_checkpoint(folder, self.nlp, self.optimizer, progress)
-        except (OSError, ValueError, KeyError, SafetensorError) as err:
-            raise LoadingError(
-                f"The checkpoint in '{folder}' is damaged: {err}. Remove it to begin "
-                "anew."
-            ) from err
         self.progress = progress
         return progress.step
 
@@ -228,12 +218,20 @@ class Training:
         )
 
 
-def check_training_places(output: Path, config: Config) -> None:
-    """Refuse to train to a folder in which something else would be replaced.
+@contextmanager
+def report_damage(checkpoint: Path) -> Iterator[None]:
+    """Say what to do about a checkpoint that can't be loaded."""
+    try:
+        yield
+    except (OSError, ValueError, KeyError, TypeError, SafetensorError) as err:
+        raise LoadingError(
+            f"The checkpoint in '{checkpoint}' is damaged: {err}. Remove it to begin "
+            "anew."
+        ) from err
 
-    output (Path): The folder of the training.
-    config (Config): Its settings.
-    """
+
+def check_training_places(output: Path, config: Config) -> None:
+    """Refuse to train to a folder in which something else would be replaced."""
     kinds = {
         DIR_MODEL_BEST: is_pipeline,
         DIR_MODEL_LAST: is_pipeline,

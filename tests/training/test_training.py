@@ -8,12 +8,13 @@ from spacy.training.initialize import init_nlp
 from spacy.training.loop import train as train_by_spacy
 from typer.testing import CliRunner
 
+from spacy_epnet import processes
 from spacy_epnet.cli import app
-from spacy_epnet.training import loop, memory
+from spacy_epnet.processes import return_memory
+from spacy_epnet.signals import catch_interruption
+from spacy_epnet.training import loop
 from spacy_epnet.training.checkpoint import iter_positions
-from spacy_epnet.training.interruption import catch_interruption
 from spacy_epnet.training.loop import Training
-from spacy_epnet.training.memory import return_memory
 
 from ..conftest import get_weights
 
@@ -201,5 +202,5 @@ def test_memory_is_given_back_in_a_long_training(run, monkeypatch):
 
 def test_giving_memory_back_works_with_any_c_library(monkeypatch):
     return_memory()
-    monkeypatch.setattr(memory, "_find_trim", lambda: None)
+    monkeypatch.setattr(processes.ctypes, "CDLL", lambda name: object())
     return_memory()
