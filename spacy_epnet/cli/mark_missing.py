@@ -46,7 +46,5 @@ def mark_missing_cli(
         if types_of is not None and types_of not in pipe.corpora:
             expected = " or ".join(pipe.corpora) or "none, as it was trained on one"
             raise InvalidSettingError("types-of", types_of, expected)
-        found = write_marked(nlp, corpus, output, types_of=types_of)
-    msg.good(
-        f"Wrote {found.docs} docs, marked {found.spans} spans as missing", str(output)
-    )
+        docs, spans = write_marked(nlp, corpus, output, types_of=types_of)
+    msg.good(f"Wrote {docs} docs, marked {spans} spans as missing", str(output))

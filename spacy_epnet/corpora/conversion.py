@@ -29,7 +29,7 @@ class Statistics:
     max_width (int): The most tokens of an entity that isn't counted as too long.
     """
 
-    max_width: int
+    max_width: int = 10
     files: int = 0
     docs: int = 0
     sentences: int = 0
@@ -59,7 +59,7 @@ class Statistics:
         self._seen.add(key)
 
     def to_dict(self) -> dict[str, Any]:
-        """RETURNS (Dict[str, Any]): The counts, for JSON."""
+        """Return the counts, for JSON."""
         total = sum(self.entities.values())
         return {
             "files": self.files,
@@ -157,12 +157,12 @@ def convert(
             notes=statistics.notes,
         )
         docs = _make_docs(
-            Vocab(),
             files,
-            format,
             reading,
-            mapping,
-            statistics,
+            Vocab(),
+            format=format,
+            mapping=mapping,
+            statistics=statistics,
             keep_docs=keep_docs,
             lang=lang,
         )
@@ -181,27 +181,14 @@ def convert(
 
 
 def read_corpus(path: Path, vocab: Vocab, *, lang: str = "en") -> Iterator[Doc]:
-    """Read a corpus in any format, without writing it.
-
-    path (Path): A file, or a folder of files.
-    vocab (Vocab): The vocabulary of the docs.
-    lang (str): The language, to tokenize running text.
-    YIELDS (Doc): The docs of a `.spacy` file, or a doc of each sentence.
+    """Read a corpus in any format: the docs of `.spacy` files, of others their
+    sentences.
     """
     for file in _list_inputs([path], None, []):
         if file.stat().st_size and detect_format(file) == "spacy":
             yield from read_docs(file, vocab)
         else:
-            yield from _make_docs(
-                vocab,
-                [file],
-                None,
-                Reading(),
-                LabelMapping(),
-                Statistics(max_width=0),
-                keep_docs=False,
-                lang=lang,
-            )
+            yield from _make_docs([file], Reading(), vocab, lang=lang)
 
 
 def _list_inputs(
@@ -230,16 +217,18 @@ def _list_inputs(
 
 
 def _make_docs(
-    vocab: Vocab,
     files: list[Path],
-    format: str | None,
     reading: Reading,
-    mapping: LabelMapping,
-    statistics: Statistics,
+    vocab: Vocab,
     *,
-    keep_docs: bool,
     lang: str,
+    format: str | None = None,
+    mapping: LabelMapping | None = None,
+    statistics: Statistics | None = None,
+    keep_docs: bool = False,
 ) -> Iterator[Doc]:
+    mapping = mapping or LabelMapping()
+    statistics = statistics or Statistics()
     nlp = make_tokenizer(lang)
     for file in files:
         statistics.files += 1
@@ -252,7 +241,7 @@ def _make_docs(
                     sentences = get_sentences(
                         document, nlp, mapping, statistics.notes, statistics.hints
                     )
-                    groups = [sentences] if keep_docs else _one_by_one(sentences)
+                    groups = [sentences] if keep_docs else [[s] for s in sentences]
                     made = [make_doc(vocab, group, document.meta) for group in groups]
                 except ValueError as err:
                     # Such as a text with half of a surrogate pair
@@ -263,7 +252,3 @@ def _make_docs(
                     yield doc
         except CorpusError as err:
             reading.on_error(err)
-
-
-def _one_by_one(sentences: list[Sentence]) -> list[list[Sentence]]:
-    return [[sentence] for sentence in sentences]

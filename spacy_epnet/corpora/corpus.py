@@ -25,7 +25,7 @@ def count_mentions(doc: Doc) -> Counter[str]:
 
 
 def get_manifest_path(support: Path) -> Path:
-    """RETURNS (Path): The manifest of a support set."""
+    """Return the manifest of a support set."""
     return support.with_suffix(".json")
 
 
@@ -59,9 +59,9 @@ def is_index(value: object) -> bool:
 
 
 def _get_annotation(doc: Doc) -> tuple[list[str], list[Entity]]:
-    """RETURNS (Tuple[List[str], List[Entity]]): The words of a doc and its entities."""
-    words = [token.text for token in doc]
-    return words, [Entity(ent.start, ent.end, ent.label_) for ent in doc.ents]
+    return [token.text for token in doc], [
+        Entity(ent.start, ent.end, ent.label_) for ent in doc.ents
+    ]
 
 
 class Corpus:
@@ -89,7 +89,6 @@ class Corpus:
 
         indices (List[int]): The sentences of the set.
         **settings: How they were chosen.
-        RETURNS (Manifest): The manifest.
         """
         counts: Counter[str] = sum((self.mentions[i] for i in indices), Counter())
         return {
@@ -110,7 +109,6 @@ class Corpus:
         output (Path): The `.spacy` file. The manifest has `.json` instead.
         indices (List[int]): The sentences of the set.
         **settings: How they were chosen.
-        RETURNS (Manifest): The manifest.
         """
         docs = [self.docs[i] for i in indices]
         check_support_places([output], [self.path])
@@ -129,7 +127,6 @@ class Corpus:
         """Read the sentences of a support set.
 
         path (Path): A manifest, a JSON list, or a text with one index a line.
-        RETURNS (List[int]): The indices of sentences of this corpus.
         """
         text = read_text(path)
         try:

@@ -33,10 +33,7 @@ def read_docs(
 ) -> Iterator[Doc]:
     """Read the docs of a `.spacy` file.
 
-    path (Path): The file.
-    vocab (Vocab): The vocabulary of the docs.
     progress (Callable[[int], object]): Called with the bytes read from the disk.
-    YIELDS (Doc): The docs.
     """
     with open_binary(path, progress) as file:
         data = file.read()
@@ -114,7 +111,6 @@ def open_shards(output: Path, shard_size: int = SHARD_SIZE) -> Iterator[ShardWri
 
     output (Path): The file or folder. An earlier one is replaced if there was no error.
     shard_size (int): Docs in a file.
-    YIELDS (ShardWriter): Writes the docs.
     """
     with write_whole(output, may_replace=is_sharded) as target:
         folder = target.with_name("shards")

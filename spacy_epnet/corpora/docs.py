@@ -3,7 +3,7 @@
 import sys
 from bisect import bisect_left
 from collections import Counter, deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, cast
 
@@ -53,7 +53,6 @@ def get_sentences(
     mapping (LabelMapping): The types to keep, and their new names.
     notes (Counter[str]): Counts entities that are lost.
     hints (List[str]): Gets advice on what to mark instead, for the first of them.
-    RETURNS (List[Sentence]): The sentences.
     """
     if isinstance(document, TokenDocument):
         return [
@@ -67,47 +66,57 @@ def get_sentences(
     entities = drop_overlapping(aligned, notes)
     for start, end, _ in entities:
         unknown[start:end] = [False] * (end - start)
-    starts = _find_sentences(doc, nlp, entities)
-    rest = deque(entities)
-    sentences = []
-    for first, last in pairwise([*starts, len(doc)]):
-        tokens = doc[first:last]
-        own = []
-        while rest and rest[0][0] < last:
-            start, end, label = rest.popleft()
-            own.append(Entity(start - first, end - first, label))
-        if any(not token.is_space for token in tokens):
-            sentences.append(
-                Sentence(
-                    [token.text for token in tokens],
-                    own,
-                    [bool(token.whitespace_) for token in tokens],
-                    [i - first for i in range(first, last) if unknown[i]],
-                )
-            )
-    return sentences
+    starts = _find_starts(doc, nlp)
+    return [
+        sentence
+        for sentence in cut_doc(doc, starts, entities, unknown)
+        if not all(map(str.isspace, sentence.words))
+    ]
 
 
-def _find_sentences(doc: Doc, nlp: Language, entities: list[Entity]) -> list[int]:
-    """Find the tokens that begin sentences: after full stops and empty lines, but never
-    inside an entity.
+def cut_doc(
+    doc: Doc, starts: Sequence[bool], entities: list[Entity], unknown: Sequence[bool]
+) -> Iterator[Sentence]:
+    """Cut a doc into sentences, but never inside an entity.
+
+    doc (Doc): The doc.
+    starts (Sequence[bool]): Whether each token begins a sentence.
+    entities (List[Entity]): The entities, in the order of the text.
+    unknown (Sequence[bool]): Whether each token may or may not be in an entity.
+    YIELDS (Sentence): The sentences.
     """
     inside = {i for start, end, _ in entities for i in range(start + 1, end)}
+    cuts = [i for i, is_start in enumerate(starts) if i and is_start]
+    rest = deque(entities)
+    for first, last in pairwise([0, *(i for i in cuts if i not in inside), len(doc)]):
+        tokens = doc[first:last]
+        own = []
+        while rest and rest[0].start < last:
+            start, end, label = rest.popleft()
+            own.append(Entity(start - first, end - first, label))
+        yield Sentence(
+            [token.text for token in tokens],
+            own,
+            None if doc.has_unknown_spaces else [bool(t.whitespace_) for t in tokens],
+            [i - first for i in range(first, last) if unknown[i]],
+        )
+
+
+def _find_starts(doc: Doc, nlp: Language) -> list[bool]:
+    """Find the tokens that begin sentences: after full stops and empty lines."""
     sentencizer = cast("Sentencizer", nlp.get_pipe("sentencizer"))
     (is_start,) = sentencizer.predict([doc])
     for previous, token in pairwise(doc):
         if previous.is_space and previous.text.count("\n") > 1:
             is_start[token.i] = True
-    return [i for i, starts in enumerate(is_start) if starts and i not in inside]
+    return cast("list[bool]", is_start)
 
 
 def _align(
     doc: Doc, spans: list[Entity], notes: Counter[str], hints: list[str]
 ) -> tuple[list[Entity], list[bool]]:
-    """Align entities to the tokens of a doc.
-
-    RETURNS (Tuple[List[Entity], List[bool]]): The entities by token, and for each token
-        whether an entity that couldn't be aligned has a part of it.
+    """Align entities to tokens, and tell which tokens have a part of one that can't
+    be.
     """
     entities: list[Entity] = []
     solid = [i for i, char in enumerate(doc.text) if not char.isspace()]
@@ -139,9 +148,8 @@ def _align(
 def drop_overlapping(entities: Sequence[Entity], notes: Counter[str]) -> list[Entity]:
     """Keep the longest of entities that overlap, then the first.
 
-    entities (Sequence[Entity]): The entities.
     notes (Counter[str]): Counts those that are dropped.
-    RETURNS (List[Entity]): Entities that don't overlap, in the order of the text.
+    RETURNS (List[Entity]): The others, in the order of the text.
     """
     # It needs nothing of spans but their start and end.
     kept = cast("list[Entity]", filter_spans(cast("Sequence[Span]", entities)))
@@ -156,12 +164,8 @@ def shorten(text: str, length: int = 60) -> str:
 
 
 def make_doc(vocab: Vocab, sentences: list[Sentence], meta: Meta | None = None) -> Doc:
-    """Make one doc of one or several sentences.
-
-    vocab (Vocab): The vocabulary of the doc.
-    sentences (List[Sentence]): The sentences.
-    meta (Optional[Meta]): Meta data for `doc.user_data`.
-    RETURNS (Doc): The doc. Its spaces are unknown if those of a sentence are.
+    """Make one doc of one or several sentences. Its spaces are unknown if those of a
+    sentence are.
     """
     words, entities, spaces, unknown = _join(sentences)
     starts: list[bool | int | None]

@@ -47,14 +47,7 @@ Document: TypeAlias = TokenDocument | TextDocument
 
 
 def check_span(start: object, end: object, label: object, text: str) -> Entity:
-    """Refuse an entity that isn't in its text.
-
-    start (object): The first character.
-    end (object): The character after the last one.
-    label (object): The type.
-    text (str): The text.
-    RETURNS (Entity): The entity, by character.
-    """
+    """Make an entity by character, or refuse one that isn't in its text."""
     if not (is_offset(start) and is_offset(end) and is_label(label)):
         found = f"{start!r}, {end!r}, {label!r}"
         raise ValueError(f"not a span with a start, an end and a label: {found}")

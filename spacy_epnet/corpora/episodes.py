@@ -27,16 +27,13 @@ class Episode(NamedTuple):
 
     @property
     def types(self) -> list[str]:
-        """RETURNS (List[str]): The types of the support set."""
+        """Return the types of the support set."""
         return sorted({ent.label_ for doc in self.support for ent in doc.ents})
 
 
 def read_episodes(path: Path, vocab: Vocab | None = None) -> list[Episode]:
-    """Read episodes as Few-NERD releases them.
-
-    path (Path): A file of JSON Lines, each with a support and a query set.
-    vocab (Optional[Vocab]): The vocabulary of the docs.
-    RETURNS (List[Episode]): The episodes, in order.
+    """Read episodes as Few-NERD releases them: JSON Lines, each with a support and a
+    query set.
     """
     vocab = vocab or Vocab()
     parts: dict[int, dict[str, list[Doc]]] = defaultdict(lambda: {p: [] for p in PARTS})
@@ -80,7 +77,6 @@ def open_episodes(path: Path, count: int | None, draw: dict[str, int]) -> Episod
     path (Path): The file, or a .spacy corpus.
     count (Optional[int]): The number of episodes, by default all of a file, or 500.
     draw (Dict[str, int]): Arguments of `EpisodeSampler`.
-    RETURNS (EpisodeSet): The episodes.
     """
     if path.suffix != ".spacy":
         known = read_episodes(path)[:count]

@@ -118,11 +118,7 @@ class _UnpackedFile(io.RawIOBase):
 
 
 def check_unpacked(size: int, path: Path) -> None:
-    """Refuse a packed file that would fill the memory.
-
-    size (int): Its unpacked size so far, in bytes.
-    path (Path): The file.
-    """
+    """Refuse a packed file that would fill the memory, by its size so far in bytes."""
     bound = max(ALWAYS_UNPACKED, MAX_UNPACKED * path.stat().st_size)
     if size > bound:
         raise CorpusError(
@@ -138,9 +134,7 @@ def open_binary(
 ) -> Iterator[IO[bytes]]:
     """Open a file, and unpack it if it is packed.
 
-    path (Path): The file.
     progress (Callable[[int], object]): Called with the bytes read from the disk.
-    YIELDS (IO[bytes]): The file.
     """
     try:
         with io.BufferedReader(_CountedFile(path, progress)) as file:
@@ -158,7 +152,6 @@ def open_binary(
 def read_binary_lines(path: Path, progress: Progress) -> Iterator[bytes | None]:
     """Read the lines of a file, each with its line feed. Nothing else ends a line.
 
-    path (Path): The file.
     progress (Callable[[int], object]): Called with the bytes read from the disk.
     YIELDS (Optional[bytes]): The line, or None if it has more than `MAX_LINE` bytes.
     """
@@ -177,7 +170,6 @@ def read_lines(
 ) -> Iterator[tuple[int, str | None]]:
     """Read the lines of a text file, without their line feeds.
 
-    path (Path): The file.
     progress (Callable[[int], object]): Called with the bytes read from the disk.
     on_error (Callable[[CorpusError], None]): Called for lines that can't be read.
     YIELDS (Tuple[int, Optional[str]]): The number of the line, from 1, and the line,
@@ -198,13 +190,7 @@ def read_lines(
 def read_text(
     path: Path, progress: Progress = lambda count: None, *, errors: str = "strict"
 ) -> str:
-    """Read a text file.
-
-    path (Path): The file.
-    progress (Callable[[int], object]): Called with the bytes read from the disk.
-    errors (str): What to do with bytes that aren't UTF-8, see `bytes.decode`.
-    RETURNS (str): The text.
-    """
+    """Read a text file. The arguments are those of `open_binary` and `decode`."""
     with open_binary(path, progress) as file:
         return decode(file.read(), path, errors=errors).removeprefix(BOM)
 
@@ -219,7 +205,6 @@ def decode(
     path (Path): The file.
     line (Optional[int]): The number of the line, if it is one.
     errors (str): What to do with bytes that aren't UTF-8, see `bytes.decode`.
-    RETURNS (str): The text.
     """
     start = data.find(b"\0")
     reason = "NUL characters, as in UTF-16. Save it as UTF-8"
@@ -235,6 +220,6 @@ def decode(
 
 
 def get_hash(path: Path) -> str:
-    """RETURNS (str): The SHA-256 of a file."""
+    """Return the SHA-256 of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -47,19 +47,16 @@ class LabelMapping:
             self.seen[label] += 1
             is_wanted = self.types is None or label in self.types
             if is_wanted and label not in self.drop_types:
-                kept.append(Entity(start, end, self.get_name(label)))
+                short = label.partition(self.cut_types)[0] if self.cut_types else label
+                name = self.rename.get(label, short or label)
+                kept.append(Entity(start, end, name))
             else:
                 self.dropped[label] += 1
         return kept
 
-    def get_name(self, label: str) -> str:
-        """Return the new name of a type."""
-        short = label.partition(self.cut_types)[0] if self.cut_types else label
-        return self.rename.get(label, short or label)
-
     @property
     def unseen(self) -> list[str]:
-        """RETURNS (List[str]): Types that were named but didn't occur."""
+        """List types that were named but didn't occur."""
         named = {*(self.types or ()), *self.drop_types, *self.rename}
         return sorted(named - set(self.seen))
 
@@ -78,7 +75,6 @@ def make_label_mapping(
     rename (Iterable[str]): New names, each as OLD=NEW.
     cut_types (Optional[str]): A text at which names are cut.
     groups (Optional[Path]): A file with groups.
-    RETURNS (LabelMapping): The mapping.
     """
     by_group = {} if groups is None else read_groups(groups)
     kept = None if types is None else resolve_types(types.split(","), by_group)
@@ -96,11 +92,7 @@ def make_label_mapping(
 
 
 def read_groups(path: Path) -> dict[str, list[str]]:
-    """Read named groups of types from a YAML file.
-
-    path (Path): The file: the name of each group, and a list of its types.
-    RETURNS (Dict[str, List[str]]): The types of each group.
-    """
+    """Read a YAML file with the names of groups, and a list of the types of each."""
     text = read_text(path)
     if len(text) > MAX_GROUPS:
         raise CorpusError(path, f"it has more than {MAX_GROUPS:,} characters")
@@ -134,12 +126,7 @@ def _check_plain(text: str) -> None:
 def resolve_types(
     names: Iterable[str], groups: Mapping[str, Iterable[str]]
 ) -> list[str]:
-    """Replace the names of groups by their types.
-
-    names (Iterable[str]): Types, and groups with an @ before their names.
-    groups (Mapping[str, Iterable[str]]): The types of each group.
-    RETURNS (List[str]): The types.
-    """
+    """Replace the names of groups, which begin with @, by their types."""
     types: list[str] = []
     for name in names:
         if not name.startswith(GROUP_MARK):

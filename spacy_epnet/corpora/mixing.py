@@ -65,11 +65,6 @@ def get_corpus(doc: Doc) -> str | None:
     return doc.user_data.get(CORPUS_KEY)
 
 
-def name_type(corpus: str, label: str) -> str:
-    """Prefix a type with its corpus."""
-    return f"{corpus}{SEPARATOR}{label}"
-
-
 def split_type(name: str) -> tuple[str, str]:
     """Split a type into its corpus and its name there."""
     corpus, _, label = name.partition(SEPARATOR)
@@ -84,7 +79,8 @@ def make_mixed_corpus(
     augmenter: Augmenter | None = None,
     without: Sequence[str] = (),
 ) -> Callable[[Language], Iterator[Example]]:
-    """Make a reader of several corpora.
+    """Make a reader of several corpora. Both docs of each example have the name of
+    their corpus.
 
     parts (Blocks): The corpora by name, see `Part`.
     endless (bool): Whether to draw docs at random, by their weight, without an end, for
@@ -94,13 +90,26 @@ def make_mixed_corpus(
     augmenter (Optional[Augmenter]): Changes examples, as in `spacy.Corpus.v1`.
     without (Sequence[str]): Names of corpora to leave out.
     """
-    return MixedCorpus(
-        read_parts(parts, without),
-        endless=endless,
-        limit=limit,
-        seed=seed,
-        augmenter=augmenter,
-    )
+    checked = read_parts(parts, without)
+
+    def read_examples(nlp: Language) -> Iterator[Example]:
+        docs = {
+            name: _read_docs(name, part, nlp.vocab, limit)
+            for name, part in checked.items()
+        }
+        if endless:
+            weights = [checked[name].weight * len(own) for name, own in docs.items()]
+            drawn = _draw(docs, weights, random.Random(seed))
+        else:
+            drawn = ((name, doc) for name, own in docs.items() for doc in own)
+        for name, reference in drawn:
+            for eg in Corpus("").make_examples(nlp, [reference]):
+                for changed in augmenter(nlp, eg) if augmenter else [eg]:
+                    set_corpus(changed.predicted, name)
+                    set_corpus(changed.reference, name)
+                    yield changed
+
+    return read_examples
 
 
 def make_mixed_labels(
@@ -117,7 +126,12 @@ def make_mixed_labels(
     if unknown:
         reason = f"there is no {', '.join(unknown)} among {', '.join(parts)}"
         raise _make_error("without", reason)
-    return MixedCorpus(read_parts(parts, without)).list_types()
+    return {
+        name: sorted(
+            {ent.label_ for doc in _read_docs(name, part, Vocab()) for ent in doc.ents}
+        )
+        for name, part in read_parts(parts, without).items()
+    }
 
 
 def make_note_sources(
@@ -178,106 +192,35 @@ def _make_error(setting: str, reason: str) -> SettingError:
     )
 
 
-class MixedCorpus:
-    """Read several corpora. See `make_mixed_corpus` for the arguments."""
-
-    def __init__(
-        self,
-        parts: dict[str, Part],
-        *,
-        endless: bool = False,
-        limit: int = 0,
-        seed: int = 0,
-        augmenter: Augmenter | None = None,
-    ):
-        self.parts, self.endless, self.limit = parts, endless, limit
-        self.seed, self.augmenter = seed, augmenter
-
-    def __call__(self, nlp: Language) -> Iterator[Example]:
-        """Make examples.
-
-        nlp (Language): The pipeline to train.
-        YIELDS (Example): The examples. Both docs of each have the name of its corpus.
-        """
-        docs = {name: self.read(name, nlp.vocab) for name in self.parts}
-        rng = random.Random(self.seed)
-        drawn = (
-            draw(docs, self.get_weights(docs), rng)
-            if self.endless
-            else ((name, doc) for name, own in docs.items() for doc in own)
-        )
-        for name, reference in drawn:
-            for eg in Corpus("").make_examples(nlp, [reference]):
-                for changed in self.augmenter(nlp, eg) if self.augmenter else [eg]:
-                    set_corpus(changed.predicted, name)
-                    set_corpus(changed.reference, name)
-                    yield changed
-
-    def get_weights(self, docs: dict[str, list[Doc]]) -> dict[str, float]:
-        """RETURNS (Dict[str, float]): How often to draw from each corpus."""
-        return {name: self.parts[name].weight * len(own) for name, own in docs.items()}
-
-    def read(self, name: str, vocab: Vocab) -> list[Doc]:
-        """Read a corpus.
-
-        name (str): Its name.
-        vocab (Vocab): The vocabulary of the docs.
-        RETURNS (List[Doc]): Its docs. Their types have its name as a prefix.
-        """
-        part = self.parts[name]
-        found = (
-            doc
-            for file in list_docbins(part.path)
-            for doc in read_docs(file, vocab)
-            if len(doc)
-        )
-        docs = list(islice(found, self.limit or None))
-        if not docs:
-            raise CorpusError(part.path, "the corpus is empty")
-        for doc in docs:
-            # Tokens that nobody has annotated stay so.
-            doc.set_ents(
-                [
-                    Span(
-                        doc,
-                        ent.start,
-                        ent.end,
-                        label=name_type(part.types_of or name, ent.label_),
-                    )
-                    for ent in doc.ents
-                ],
-                default="unmodified",
-            )
-        return docs
-
-    def list_types(self) -> dict[str, list[str]]:
-        """RETURNS (Dict[str, List[str]]): The types of each corpus."""
-        return {
-            name: sorted(
-                {ent.label_ for doc in self.read(name, Vocab()) for ent in doc.ents}
-            )
-            for name in self.parts
-        }
+def _read_docs(name: str, part: Part, vocab: Vocab, limit: int = 0) -> list[Doc]:
+    """Read a corpus, and prefix its types with its name."""
+    found = (
+        doc
+        for file in list_docbins(part.path)
+        for doc in read_docs(file, vocab)
+        if len(doc)
+    )
+    docs = list(islice(found, limit or None))
+    if not docs:
+        raise CorpusError(part.path, "the corpus is empty")
+    prefix = f"{part.types_of or name}{SEPARATOR}"
+    for doc in docs:
+        spans = [Span(doc, e.start, e.end, label=prefix + e.label_) for e in doc.ents]
+        # Tokens that nobody has annotated stay so.
+        doc.set_ents(spans, default="unmodified")
+    return docs
 
 
-def draw(
-    docs: dict[str, list[Doc]], weights: dict[str, float], rng: random.Random
+def _draw(
+    docs: dict[str, list[Doc]], weights: list[float], rng: random.Random
 ) -> Iterator[tuple[str, Doc]]:
-    """Draw docs from several corpora, without an end. All docs of a corpus are drawn
-    once before one is drawn again.
-
-    docs (Dict[str, List[Doc]]): The docs of each.
-    weights (Dict[str, float]): How often to draw from each.
-    rng (random.Random): The random numbers.
-    YIELDS (Tuple[str, Doc]): A corpus and one of its docs.
-    """
-    streams = {name: shuffle_again(own, rng) for name, own in docs.items()}
+    """Draw docs by weight, without an end: all of a corpus before one comes again."""
+    streams = {name: _shuffle_again(own, rng) for name, own in docs.items()}
     while True:
-        for name in rng.choices(list(weights), list(weights.values()), k=1024):
+        for name in rng.choices(list(docs), weights, k=1024):
             yield name, next(streams[name])
 
 
-def shuffle_again(docs: list[Doc], rng: random.Random) -> Iterator[Doc]:
-    """Shuffle docs again and again, without an end."""
+def _shuffle_again(docs: list[Doc], rng: random.Random) -> Iterator[Doc]:
     while True:
         yield from rng.sample(docs, len(docs))

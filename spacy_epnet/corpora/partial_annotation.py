@@ -8,7 +8,6 @@ that they are outside.
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 from spacy.language import Language
 from spacy.tokens import Doc, Span
@@ -21,30 +20,12 @@ from .docs import copy_tokens
 from .mixing import set_corpus
 
 
-class PartialDoc(NamedTuple):
-    """A doc and the spans in it that were marked as missing."""
-
-    doc: Doc
-    missing: list[Span]
-
-
-class Marked(NamedTuple):
-    """Counts of a corpus in which tokens were marked as missing."""
-
-    docs: int
-    spans: int
-
-
 def write_marked(
     nlp: Language, corpus: Path, output: Path, *, types_of: str | None = None
-) -> Marked:
+) -> tuple[int, int]:
     """Write a corpus with tokens marked as missing, see `mark_missing`.
 
-    nlp (Language): The pipeline.
-    corpus (Path): The corpus with partial annotation.
-    output (Path): The corpus to write.
-    types_of (Optional[str]): Only predict types of this corpus.
-    RETURNS (Marked): The counts.
+    RETURNS (Tuple[int, int]): The number of docs, and of spans marked as missing.
     """
     docs = Corpus(corpus, nlp.vocab).docs
     spans = 0
@@ -56,30 +37,29 @@ def write_marked(
             writer.add(doc)
             bar.update()
             spans += len(missing)
-    return Marked(len(docs), spans)
+    return len(docs), spans
 
 
 def mark_missing(
     nlp: Language, docs: Iterable[Doc], *, types_of: str | None = None
-) -> Iterator[PartialDoc]:
+) -> Iterator[tuple[Doc, list[Span]]]:
     """Mark tokens outside of all entities as missing where a pipeline predicts one.
 
-    nlp (Language): The pipeline.
     docs (Iterable[Doc]): The docs, which are changed in place. Their entities stay.
     types_of (Optional[str]): Only predict types of this corpus, one of those that the
         pipeline was trained on. By default types of all corpora.
-    YIELDS (PartialDoc): The docs, in order.
+    YIELDS (Tuple[Doc, List[Span]]): Each doc, and its spans marked as missing.
     """
-    pairs = ((_copy_bare(nlp, doc, types_of), doc) for doc in docs)
+
+    def copy_bare(doc: Doc) -> Doc:
+        bare = copy_tokens(nlp.vocab, doc)
+        if types_of is not None:
+            set_corpus(bare, types_of)
+        return bare
+
+    pairs = ((copy_bare(doc), doc) for doc in docs)
     for predicted, doc in nlp.pipe(pairs, as_tuples=True):
         spans = [Span(doc, ent.start, ent.end) for ent in predicted.ents]
         missing = drop_overlaps(spans, taken=doc.ents)
         doc.set_ents([*doc.ents], missing=missing, default="unmodified")
-        yield PartialDoc(doc, missing)
-
-
-def _copy_bare(nlp: Language, doc: Doc, types_of: str | None) -> Doc:
-    bare = copy_tokens(nlp.vocab, doc)
-    if types_of is not None:
-        set_corpus(bare, types_of)
-    return bare
+        yield doc, missing

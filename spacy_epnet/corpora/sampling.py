@@ -61,7 +61,6 @@ def write_support_sets(
     shots (int): The wanted number of mentions of each type.
     seed (int): The seed of the first set. The others have the next ones.
     count (int): The number of sets.
-    RETURNS (SupportSets): The sets.
     """
     seeds = range(seed, seed + count)
     outputs = [output]
@@ -87,10 +86,7 @@ def write_support_sets(
 def write_given_support(path: Path, output: Path, indices: Path) -> Manifest:
     """Write a support set of given sentences, with its manifest.
 
-    path (Path): The corpus.
-    output (Path): The support set.
     indices (Path): The sentences: a manifest, a JSON list, or one index a line.
-    RETURNS (Manifest): The manifest.
     """
     check_support_places([output], [path, indices])
     corpus = Corpus(path)
@@ -143,11 +139,7 @@ class EpisodeSampler:
             )
 
     def draw(self, number: int) -> Draw:
-        """Draw an episode.
-
-        number (int): Its number. It doesn't depend on episodes drawn before.
-        RETURNS (Draw): Its types and sentences.
-        """
+        """Draw the episode of a number, whatever was drawn before."""
         rng = random.Random(f"{self.seed}/{number}")
         short: Counter[str] = Counter()
         for _ in range(MAX_TRIES):
@@ -180,11 +172,8 @@ class EpisodeSampler:
     def _fill(
         self, pool: Iterable[int], types: list[str], shots: int
     ) -> tuple[list[int], list[str]]:
-        """Add sentences until each type occurs often enough. A sentence that doesn't
-        fit now never will, because counts only grow.
-
-        RETURNS (Tuple[List[int], List[str]]): The sentences, and the types that occur
-            too seldom.
+        """Add sentences until each type occurs often enough, and list the types that
+        don't. A sentence that doesn't fit now never will, because counts only grow.
         """
         found: Counter[str] = Counter()
         added = []

@@ -43,7 +43,7 @@ def _is_visible(text: str) -> bool:
 
 def is_offset(value: object) -> TypeGuard[int]:
     """Check whether a value can be an offset: a whole number."""
-    return isinstance(value, Integral) and not isinstance(value, bool)
+    return isinstance(value, (int, Integral)) and not isinstance(value, bool)
 
 
 class TagError(ValueError):
@@ -138,12 +138,7 @@ def has_prefix(tag: str) -> bool:
 
 
 def write_tags(length: int, entities: Iterable[Entity]) -> list[str]:
-    """Write the BIO tags of a sentence.
-
-    length (int): The number of its tokens.
-    entities (Iterable[Entity]): Its entities.
-    RETURNS (List[str]): One tag for each token.
-    """
+    """Write the BIO tags of a sentence of so many tokens."""
     tags = [OUTSIDE] * length
     for start, end, label in entities:
         tags[start:end] = [f"B-{label}", *[f"I-{label}"] * (end - start - 1)]

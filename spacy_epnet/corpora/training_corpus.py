@@ -34,18 +34,11 @@ def make_training_corpus(
             "and the dev set with --paths.dev: files or folders in any format that "
             "`spacy epnet convert` reads."
         )
-    return TrainingCorpus(path, limit=limit, augmenter=augmenter)
+    corpus = Corpus(path, augmenter=augmenter)
 
+    def read_examples(nlp: Language) -> Iterator[Example]:
+        docs = read_corpus(path, nlp.vocab, lang=nlp.lang or "xx")
+        for eg in corpus.make_examples(nlp, islice(docs, limit or None)):
+            yield from corpus.augmenter(nlp, eg)
 
-class TrainingCorpus(Corpus):
-    """Read a corpus. See `make_training_corpus` for the arguments."""
-
-    def __call__(self, nlp: Language) -> Iterator[Example]:
-        """Make examples.
-
-        nlp (Language): The pipeline to train.
-        YIELDS (Example): The examples.
-        """
-        docs = read_corpus(self.path, nlp.vocab, lang=nlp.lang or "xx")
-        for eg in self.make_examples(nlp, islice(docs, self.limit or None)):
-            yield from self.augmenter(nlp, eg)
+    return read_examples

@@ -52,12 +52,7 @@ FORMATS = {
 
 
 def detect_format(path: Path, separator: str | None = None) -> str:
-    """Detect the format of a file by its name and its first line.
-
-    path (Path): The file.
-    separator (Optional[str]): The separator of columns, if it is known.
-    RETURNS (str): A key of `FORMATS`.
-    """
+    """Detect the format of a file, a key of `FORMATS`, by its name and first line."""
     name = path.name.removesuffix(".gz")
     for key, known in FORMATS.items():
         if name.endswith(known.suffixes):

@@ -30,19 +30,17 @@ class Block(NamedTuple):
 def read_columns(
     path: Path, reading: Reading, *, scheme: Scheme | None = None
 ) -> Iterator[TokenDocument]:
-    """Read a column file.
+    """Read a column file. If it has no marks of documents, each sentence is one.
 
-    path (Path): The file.
-    reading (Reading): How to read it.
-    scheme (Optional[Scheme]): The scheme of its tags. Detected by default.
-    YIELDS (TokenDocument): The documents. If the file has no marks of documents, each
-        sentence is one.
+    scheme (Optional[Scheme]): The scheme of the tags. Detected by default.
     """
     if scheme is None:
         look = replace(
-            reading, on_error=lambda error: None, progress=lambda count: None
+            reading,
+            on_error=lambda error: None,
+            progress=lambda count: None,
+            notes=Counter(),
         )
-        look.notes = Counter()
         sample = islice(_read_blocks(path, look), SAMPLE_SIZE)
         scheme = detect_scheme(block.tags for block in sample)
         if scheme is None:

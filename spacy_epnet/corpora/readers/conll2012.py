@@ -17,12 +17,7 @@ CELLS = re.compile(r"[ \t]+")
 
 
 def read_conll2012(path: Path, reading: Reading) -> Iterator[TokenDocument]:
-    """Read a `*_gold_conll` file.
-
-    path (Path): The file.
-    reading (Reading): How to read it.
-    YIELDS (TokenDocument): The documents, or their parts where they have several.
-    """
+    """Read a `*_gold_conll` file. A document with several parts becomes several."""
     sentences: list[Sentence] = []
     words: list[str] = []
     names: list[str] = []
@@ -69,10 +64,8 @@ def read_conll2012(path: Path, reading: Reading) -> Iterator[TokenDocument]:
 
 
 def read_brackets(names: list[str]) -> list[Entity]:
-    """Find the entities of a sentence: (ORG* * *) is one with three tokens.
-
-    names (List[str]): The column of each token.
-    RETURNS (List[Entity]): The entities, also those inside others.
+    """Find the entities of a sentence, also those inside others, in its column of
+    names: (ORG* * *) is one with three tokens.
     """
     entities: list[Entity] = []
     opened: list[tuple[int, str]] = []

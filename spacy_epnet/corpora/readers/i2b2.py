@@ -17,12 +17,8 @@ class _Refused(Exception):
 
 
 def read_i2b2(path: Path, reading: Reading) -> Iterator[TextDocument]:
-    """Read a file of the 2014 de-identification task.
-
-    path (Path): The file.
-    reading (Reading): How to read it.
-    YIELDS (TextDocument): Its one document. The type of an entity is the TYPE of its
-        tag, such as DOCTOR, and not the tag's name, such as NAME.
+    """Read a file of the 2014 de-identification task, which is one document. The type
+    of an entity is the TYPE of its tag, such as DOCTOR, and not its name, such as NAME.
     """
     with open_binary(path, reading.progress) as file:
         data = file.read()

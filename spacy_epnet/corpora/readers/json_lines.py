@@ -30,12 +30,7 @@ Record: TypeAlias = dict[str, Any]  # whatever a file has
 
 
 def read_json(path: Path, reading: Reading) -> Iterator[Document]:
-    """Read JSON Lines, or a JSON array, of texts with spans or of episodes.
-
-    path (Path): The file.
-    reading (Reading): How to read it.
-    YIELDS (Document): The documents.
-    """
+    """Read JSON Lines, or a JSON array, of texts with spans or of episodes."""
     episodes = 0
     for position, line, record in _read_records(path, reading):
         try:
@@ -57,11 +52,7 @@ def read_json(path: Path, reading: Reading) -> Iterator[Document]:
 def _read_records(
     path: Path, reading: Reading
 ) -> Iterator[tuple[str, int | None, Any]]:
-    """Read the records of a file.
-
-    YIELDS (Tuple[str, Optional[int], Any]): The position of each in words, or its line,
-        and the record.
-    """
+    """Read records, each with its position in words or the number of its line."""
     with open_binary(path) as file:
         opening = decode(file.read(64), path, 1, errors="ignore")
     if opening.lstrip(BOM).lstrip().startswith("["):
@@ -86,17 +77,9 @@ def _read_records(
 def parse_json(text: str) -> Any:
     """Parse JSON, and refuse what would be lost: the first of two values of a key, and
     numbers for which there is no JSON.
-
-    text (str): The JSON.
-    RETURNS (Any): The value.
     """
     try:
-        return json.loads(
-            text,
-            object_pairs_hook=_make_object,
-            parse_float=_parse_float,
-            parse_constant=_refuse_constant,
-        )
+        return DECODER.decode(text)
     except RecursionError as err:
         raise ValueError("it is nested too deeply") from err
 
@@ -118,6 +101,13 @@ def _parse_float(text: str) -> float:
 
 def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} isn't JSON")
+
+
+DECODER = json.JSONDecoder(
+    object_pairs_hook=_make_object,
+    parse_float=_parse_float,
+    parse_constant=_refuse_constant,
+)
 
 
 def _read_episode(record: Record, number: int) -> list[TokenDocument]:
