@@ -55,10 +55,7 @@ Results: TypeAlias = Generator[tuple[int, int, Result], None, None]
 
 
 class Annotator:
-    """Annotate shards with a pipeline.
-
-    recipe (Recipe): The settings.
-    """
+    """Annotate shards with a pipeline."""
 
     def __init__(self, recipe: Recipe):
         import torch
@@ -73,11 +70,7 @@ class Annotator:
         self.layout = recipe.layout
 
     def annotate(self, items: list[Item]) -> Result:
-        """Annotate records.
-
-        items (List[Item]): The records as they were read.
-        RETURNS (Result): The content of the shard, and records that were rejected.
-        """
+        """Annotate the records of a shard."""
         # The words of a shard are forgotten after it, so that memory stays flat.
         with self.nlp.memory_zone():
             return self._annotate(items)
@@ -114,10 +107,8 @@ class Annotator:
 def encode_fitting(
     rows: list[Annotated], layout: Layout
 ) -> tuple[bytes, dict[str, Exception]]:
-    """Make the content of a shard of the records that its format can hold.
-
-    RETURNS (Tuple[bytes, Dict[str, Exception]]): The content, and the errors of other
-        records.
+    """Make the content of a shard of the records that its format can hold, and collect
+    the errors of the others.
     """
     try:
         return encode(rows, layout), {}
@@ -142,8 +133,6 @@ def recognize(
 ) -> Iterator[tuple[str, Doc | Exception]]:
     """Run a pipeline over records, those of similar length together.
 
-    nlp (Language): The pipeline.
-    records (Dict[str, Record]): The records by id.
     YIELDS (Tuple[str, Union[Doc, Exception]]): The id of each, and its doc or error, in
         any order.
     """
@@ -180,7 +169,7 @@ def make_doc(nlp: Language, record: Record) -> Doc:
 
 
 def shorten(content: Content) -> str:
-    """RETURNS (str): The beginning of a record, as it was read."""
+    """Return the beginning of a record, as it was read."""
     if isinstance(content, bytes):
         return content[:MAX_CONTENT].decode("utf8", "replace").rstrip("\r\n")
     text = "" if content is None else str(content)[:MAX_CONTENT]

@@ -50,9 +50,7 @@ def run_on_ray(
 ) -> Results:
     """Annotate the shards of an input on Ray.
 
-    records (Input): The input.
     done (Collection[int]): The shards that are done already.
-    recipe (Recipe): The settings.
     processes (Optional[int]): The number of actors. By default as many as the cluster
         has resources for.
     address (Optional[str]): The cluster, "auto" for the one of this machine. By default
@@ -96,10 +94,7 @@ def import_ray() -> Any:
 def make_dataset(
     records: Input, done: Collection[int], recipe: Recipe, processes: int | None
 ) -> Any:
-    """Make a dataset of results, which Ray computes when it is read.
-
-    RETURNS (ray.data.Dataset): The results, each pickled in a row.
-    """
+    """Make a dataset of pickled results, which Ray computes when it is read."""
     import ray
 
     context = ray.data.DataContext.get_current()
@@ -130,12 +125,7 @@ def make_dataset(
 
 
 def make_datasource(records: Input, done: Collection[int]) -> Any:
-    """Make a datasource of the shards of an input.
-
-    records (Input): The input.
-    done (Collection[int]): The shards that are done already.
-    RETURNS (ray.data.Datasource): Reads them in one task, as a stream.
-    """
+    """Make a datasource of shards, which reads them in one task, as a stream."""
     from ray.data.block import BlockMetadata
     from ray.data.datasource import Datasource, ReadTask
 
@@ -200,10 +190,7 @@ class RayAnnotator:
 
 
 def remove_left_overs(folder: Path) -> None:
-    """Remove the folders of actors that were killed on this machine.
-
-    folder (Path): The folder of temporary files.
-    """
+    """Remove the folders of actors that were killed on this machine."""
     for path in filter(is_own_folder, folder.glob(f"{PREFIX}*")):
         with suppress(OSError, CorpusError):
             # One that has just begun may have no lock yet.
@@ -215,9 +202,6 @@ def remove_left_overs(folder: Path) -> None:
 def make_payload(recipe: Recipe) -> Payload:
     """Collect the files of a recipe that other machines don't have: the pipeline,
     unless it is an installed package, and the code to import.
-
-    recipe (Recipe): The recipe.
-    RETURNS (Payload): The recipe and the files.
     """
     files: dict[str, bytes] = {}
     model = Path(recipe.model)
@@ -230,12 +214,7 @@ def make_payload(recipe: Recipe) -> Payload:
 
 
 def unpack_payload(payload: Payload, folder: Path) -> Recipe:
-    """Write the files of a payload.
-
-    payload (Payload): The payload.
-    folder (Path): The folder for the files.
-    RETURNS (Recipe): The recipe, with the paths of these files.
-    """
+    """Write the files of a payload, and return the recipe with their paths."""
     recipe, files = payload
     for name, data in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)

@@ -118,21 +118,16 @@ class OutputFolder:
         )
 
     def get_path(self, number: int) -> Path:
-        """RETURNS (Path): The file of a shard."""
+        """Return the file of a shard."""
         suffix = OUTPUT_FORMATS[self.layout.format].suffix
         return self.path / SHARDS / f"{number:08}{suffix}"
 
     def get_rejects_path(self, number: int) -> Path:
-        """RETURNS (Path): The file of records of a shard that were rejected."""
+        """Return the file of records of a shard that were rejected."""
         return self.path / REJECTS / f"{number:08}.jsonl"
 
     def add(self, shard: int, size: int, result: Result) -> None:
-        """Write a shard that was annotated.
-
-        shard (int): Its number.
-        size (int): Its size, in bytes of the input.
-        result (Result): Its result.
-        """
+        """Write a shard that was annotated, of so many bytes of the input."""
         rejects = self.get_rejects_path(shard)
         if result.rejects:
             lines = [to_json_line(reject._asdict()) for reject in result.rejects]
@@ -159,14 +154,11 @@ class OutputFolder:
         self.done[shard] = done
 
     def count(self) -> dict[str, int]:
-        """RETURNS (Dict[str, int]): The counts of all shards that are done."""
+        """Return the counts of all shards that are done."""
         return {name: sum(d[name] for d in self.done.values()) for name in COUNTS}
 
     def read_rejects(self) -> Iterator[Reject]:
-        """Read the records that couldn't be annotated.
-
-        YIELDS (Reject): The records.
-        """
+        """Read the records that couldn't be annotated."""
         for path in self._list_rejects():
             for line in srsly.read_jsonl(path):
                 yield Reject(**line)
@@ -179,20 +171,17 @@ class OutputFolder:
         ]
 
     def is_finished(self) -> bool:
-        """RETURNS (bool): Whether all shards are done."""
+        """Check whether all shards are done."""
         finished = self._read_manifest().get("finished")
-        counts = self._get_counts()
+        counts = self._count_all()
         has_rejects = (self.path / REJECTED).is_file() or not counts["rejected"]
         return has_rejects and finished == counts
 
-    def _get_counts(self) -> dict[str, int]:
+    def _count_all(self) -> dict[str, int]:
         return {"shards": len(self.done), **self.count()}
 
     def finish(self, description: dict[str, Any]) -> None:
-        """Note that all shards are done.
-
-        description (Dict[str, Any]): The input, the pipeline and the settings.
-        """
+        """Note that all shards are done, with the description it was opened with."""
         if self.is_finished():
             return
         files = self._list_rejects()
@@ -203,7 +192,7 @@ class OutputFolder:
             ):
                 for file in files:
                     together.write(file.read_bytes())
-        self._write_manifest(description, finished=self._get_counts())
+        self._write_manifest(description, finished=self._count_all())
 
 
 def is_done_line(line: object) -> bool:
@@ -215,10 +204,7 @@ def is_done_line(line: object) -> bool:
 
 @contextmanager
 def lock(folder: Path) -> Iterator[None]:
-    """Keep other runs from writing to a folder, until this one ends in whatever way.
-
-    folder (Path): The folder.
-    """
+    """Keep other runs from writing to a folder, until this one ends in whatever way."""
     held = FileLock(folder / LOCK, blocking=False, thread_local=False)
     try:
         held.acquire()

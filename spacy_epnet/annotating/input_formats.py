@@ -92,10 +92,8 @@ def read_items(path: Path, format_name: str, progress: Progress) -> Iterator[Ite
     """Read the records of a file. If it can't be read to its end, the last item has the
     reason.
 
-    path (Path): The file.
     format_name (str): A key of `INPUT_FORMATS`.
     progress (Callable[[int], object]): Called with the bytes read from the disk.
-    YIELDS (Item): The records.
     """
     number = 0
     try:
@@ -115,12 +113,7 @@ def escape_path(path: Path) -> str:
 
 
 def parse_item(item: Item, text_field: str) -> Record:
-    """Parse a record, or raise a `RecordError`.
-
-    item (Item): The record as it was read.
-    text_field (str): The field with the text.
-    RETURNS (Record): The record.
-    """
+    """Parse a record, or raise a `RecordError`."""
     if item.reason is not None:
         raise RecordError(item.reason)
     return INPUT_FORMATS[item.format].parse(item.content, text_field)
@@ -331,11 +324,7 @@ INPUT_FORMATS = {
 
 
 def detect_format(path: Path) -> str:
-    """Detect the format of a file by its name.
-
-    path (Path): The file.
-    RETURNS (str): A key of `INPUT_FORMATS`.
-    """
+    """Detect the format of a file, a key of `INPUT_FORMATS`, by its name."""
     name = path.name.lower().removesuffix(".gz")
     for key, known in INPUT_FORMATS.items():
         if name.endswith(known.suffixes):

@@ -59,54 +59,37 @@ class Input:
         is_done (Callable[[int], bool]): Whether to leave out the shard of a number.
         YIELDS (Shard): The others, in order.
         """
+        most = self.shard_size * BYTES_PER_RECORD
         number = 0
-        counted = _Counter()
+        sizes: list[int] = []  # of what was read since the last shard
         items: list[Item] = []
         length = 0
         for file in self.files:
-            for item in read_items(file.path, file.format, counted.add):
+            for item in read_items(file.path, file.format, sizes.append):
                 items.append(item)
                 length += measure(item.content)
-                if self.is_full(len(items), length):
+                if len(items) >= self.shard_size or length >= most:
                     if not is_done(number):
-                        yield Shard(number, items, counted.reset())
+                        yield Shard(number, items, sum(sizes))
                     number, items, length = number + 1, [], 0
-                    counted.reset()
+                    sizes.clear()
         if (items or not number) and not is_done(number):
-            yield Shard(number, items, counted.reset())
-
-    def is_full(self, count: int, length: int) -> bool:
-        return count >= self.shard_size or length >= self.shard_size * BYTES_PER_RECORD
+            yield Shard(number, items, sum(sizes))
 
     def describe(self) -> list[list[str | int]]:
-        """Describe each file by its path, format, size and time of its last change.
-
-        RETURNS (List[List[Union[str, int]]]): The descriptions.
-        """
+        """Describe each file by its path, format, size and time of its last change."""
         return [
             [escape_path(path), format, path.stat().st_size, path.stat().st_mtime_ns]
             for path, format in self.files
         ]
 
     def get_size(self) -> int:
-        """RETURNS (int): The bytes of all files."""
+        """Return the bytes of all files."""
         return sum(file.path.stat().st_size for file in self.files)
 
 
-class _Counter:
-    def __init__(self) -> None:
-        self.count = 0
-
-    def add(self, count: int) -> None:
-        self.count += count
-
-    def reset(self) -> int:
-        count, self.count = self.count, 0
-        return count
-
-
 def measure(content: Content) -> int:
-    """RETURNS (int): The approximate size of a record."""
+    """Return the approximate size of a record."""
     if isinstance(content, str | bytes):
         return len(content)
     if isinstance(content, dict):
@@ -129,7 +112,6 @@ def open_input(
     text_field (str): The field with the text.
     shard_size (int): The most records of a shard.
     output (Optional[Path]): A folder that no pattern matches.
-    RETURNS (Input): The input.
     """
     paths = list_files(path for name in inputs for path in expand(name, output))
     once = {path.resolve(): path for path in reversed(paths)}
@@ -166,12 +148,9 @@ def find_header(path: Path, format_name: str) -> list[str]:
 
 
 def expand(name: str, without: Path | None = None) -> list[Path]:
-    """Expand a pattern, or return the path if it is none.
+    """Expand a pattern to files, or else folders, or return the path if it is none.
 
-    name (str): The pattern or the path. A pattern matches files, or else folders.
-    without (Optional[Path]): A folder that is written, and never matched, nor
-        anything in it.
-    RETURNS (List[Path]): The paths.
+    without (Optional[Path]): A folder that is never matched, nor anything in it.
     """
     path = Path(name)
     if path.exists() or not set(name) & set("*?["):

@@ -48,10 +48,7 @@ def work(connection: Connection, recipe: Recipe) -> None:
 
 
 class Worker:
-    """Annotate in a process, which is started again if it dies.
-
-    recipe (Recipe): The settings.
-    """
+    """Annotate in a process, which is started again if it dies."""
 
     def __init__(self, recipe: Recipe):
         self.recipe = recipe
@@ -64,9 +61,6 @@ class Worker:
     def annotate(self, items: list[Item]) -> Result:
         """Annotate records, and reject those with which the process dies again and
         again.
-
-        items (List[Item]): The records.
-        RETURNS (Result): The content of the shard, and records that were rejected.
         """
         result = self._try(items, ATTEMPTS)
         if result is not None:
@@ -183,9 +177,6 @@ class Worker:
 def run_local(shards: Iterable[Shard], recipe: Recipe, processes: int) -> Results:
     """Annotate shards in processes, and read only as many as keep these busy.
 
-    shards (Iterable[Shard]): The shards.
-    recipe (Recipe): The settings.
-    processes (int): The number of processes.
     YIELDS (Tuple[int, int, Result]): The number, size and result of each shard, in the
         order in which they are done.
     """

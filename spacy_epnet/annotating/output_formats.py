@@ -59,12 +59,7 @@ class Layout(NamedTuple):
 
 
 def encode(rows: list[Annotated], layout: Layout) -> bytes:
-    """Make the content of a shard.
-
-    rows (List[Annotated]): Its records.
-    layout (Layout): Its layout.
-    RETURNS (bytes): The content of the file.
-    """
+    """Make the content of a shard."""
     return OUTPUT_FORMATS[layout.format].encode(rows, layout)
 
 
@@ -141,11 +136,7 @@ def _replace_nan(value: Any) -> Any:
 
 
 def find_schema(files: Input) -> "pyarrow.Schema | None":
-    """Find the columns of an input, if all its files have the same.
-
-    files (Input): The input.
-    RETURNS (Optional[pyarrow.Schema]): The columns with their types, or None.
-    """
+    """Find the columns of an input, if all its files have the same."""
     import_pyarrow()
     import pyarrow
     from pyarrow.parquet import read_schema

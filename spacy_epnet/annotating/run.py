@@ -19,7 +19,7 @@ from ..writing import check_places, find_place
 from .annotator import Recipe, Results
 from .cluster import run_on_ray
 from .folder import OutputFolder
-from .inputs import Input, open_input
+from .inputs import open_input
 from .local import run_local
 from .output_formats import Layout, Reject, find_schema
 
@@ -132,28 +132,34 @@ def annotate(
                 results = run_on_ray(
                     records, done, recipe, processes=processes, address=address
                 )
-            with (
-                closing(results),
-                Progress(records, folder, show=show_progress) as progress,
-            ):
-                write(results, folder, progress, strict=strict)
+            bar = tqdm(
+                total=records.get_size(),
+                initial=folder.count()["size"],
+                unit="B",
+                unit_scale=True,
+                desc="Annotating",
+                disable=None if show_progress else True,
+            )
+            with closing(results), bar:
+                write(results, folder, bar, strict=strict)
         folder.finish(description)
         return Summary(output, len(folder.done), **folder.count())
 
 
 def write(
-    results: Results,
-    folder: OutputFolder,
-    progress: "Progress",
-    *,
-    strict: bool,
+    results: Results, folder: OutputFolder, bar: "tqdm[None]", *, strict: bool
 ) -> None:
-    """Write shards as they are done."""
+    """Write shards as they are done, and display how fast they are."""
+    words = 0
+    start = perf_counter()
     for number, size, result in results:
         if strict:
             refuse(result.rejects)
         folder.add(number, size, result)
-        progress.add(size, result.words)
+        words += result.words
+        speed = words / (perf_counter() - start)
+        bar.set_postfix_str(f"{speed:,.0f} words/s", refresh=False)
+        bar.update(size)
 
 
 def refuse(rejects: Iterable[Reject]) -> None:
@@ -169,13 +175,7 @@ def refuse(rejects: Iterable[Reject]) -> None:
 def share_cores(
     engine: str, processes: int | None, threads: int | None
 ) -> tuple[int | None, int]:
-    """Choose the number of processes and of the threads of each.
-
-    engine (str): The engine. Ray chooses its processes itself.
-    processes (Optional[int]): The wanted number of processes.
-    threads (Optional[int]): The wanted number of threads.
-    RETURNS (Tuple[Optional[int], int]): Both numbers.
-    """
+    """Choose the number of processes, unless Ray does, and of the threads of each."""
     if engine == "ray":
         return processes, threads or 1
     cores = count_cores()
@@ -185,11 +185,7 @@ def share_cores(
 
 
 def hash_model(model: Path | str) -> str:
-    """Hash the files of a pipeline.
-
-    model (Union[Path, str]): The folder of a pipeline, or the name of a package.
-    RETURNS (str): The hash.
-    """
+    """Hash the files of a pipeline, which is a folder or a package."""
     folder = model if isinstance(model, Path) else get_package_path(model)
     digest = hashlib.sha256()
     for path in list_pipeline_files(folder):
@@ -197,37 +193,3 @@ def hash_model(model: Path | str) -> str:
             name = path.relative_to(folder).as_posix()
             digest.update(f"{name} {get_hash(path)}\n".encode())
     return digest.hexdigest()
-
-
-class Progress:
-    """Display how much of the input is done, and how fast.
-
-    records (Input): The input.
-    folder (OutputFolder): The output, some of which may be done.
-    show (bool): Whether to display it.
-    """
-
-    def __init__(self, records: Input, folder: OutputFolder, *, show: bool):
-        self.bar = tqdm(
-            total=records.get_size(),
-            initial=folder.count()["size"],
-            unit="B",
-            unit_scale=True,
-            desc="Annotating",
-            disable=None if show else True,
-        )
-        self.words = 0
-        self.start = perf_counter()
-
-    def __enter__(self) -> "Progress":
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.bar.close()
-
-    def add(self, size: int, words: int) -> None:
-        """Count a shard that is done."""
-        self.words += words
-        speed = self.words / (perf_counter() - self.start)
-        self.bar.set_postfix_str(f"{speed:,.0f} words/s", refresh=False)
-        self.bar.update(size)
