@@ -113,21 +113,21 @@ class Kind(NamedTuple):
 
     name: str  # of the file
     whole: bytes
-    read: Callable[[Path, Path, random.Random], object] | None = None  # or convert it
+    read: Callable[[Path], object] | None = None  # or convert it
     format: str | None = None
     unpack: Callable[[bytes], bytes] | None = None
     pack: Callable[[bytes], bytes] | None = None
 
 
-def read_results(path: Path, output: Path, rng: random.Random) -> None:
+def read_results(path: Path) -> None:
     Results(path, HEADER).get_overview()
 
 
-def read_episode_results(path: Path, output: Path, rng: random.Random) -> None:
+def read_episode_results(path: Path) -> None:
     EpisodeResults(path, HEADER).summarize()
 
 
-def compare(path: Path, output: Path, rng: random.Random) -> None:
+def compare(path: Path) -> None:
     comparison = read_comparison(
         [("a", path), ("b", ROOT / "measurements/results/benchmark-small.json")]
     )
@@ -143,7 +143,7 @@ def get_corpus() -> Corpus:
         return Corpus(path)
 
 
-def read_records(path: Path, output: Path, rng: random.Random) -> None:
+def read_records(path: Path) -> None:
     """Read what is annotated. Each record is understood, or rejected for a reason."""
     items = list(read_items(path, detect_format(path), lambda count: None))
     rejected = 0
@@ -165,7 +165,7 @@ def make_parquet() -> bytes:
     return output.getvalue().to_pybytes()
 
 
-def read_manifest(path: Path, output: Path, rng: random.Random) -> None:
+def read_manifest(path: Path) -> None:
     get_corpus().read_indices(path)
 
 
@@ -196,9 +196,9 @@ KINDS = {
     "packed docbin": Kind(
         "a.spacy", gzip.compress(make_docbin()), unpack=unpack_all, pack=pack_all
     ),
-    "episodes": Kind("a.jsonl", EPISODES.encode(), lambda p, o, r: read_episodes(p)),
-    "groups": Kind("a.yml", GROUPS.encode(), lambda p, o, r: read_groups(p)),
-    "texts": Kind("a.txt", b"Ada left.\n\nRio!\r\n", lambda p, o, r: list_texts(p)),
+    "episodes": Kind("a.jsonl", EPISODES.encode(), read_episodes),
+    "groups": Kind("a.yml", GROUPS.encode(), read_groups),
+    "texts": Kind("a.txt", b"Ada left.\n\nRio!\r\n", list_texts),
     "results": Kind("a.json", json.dumps(RESULTS).encode(), read_results),
     "episode results": Kind(
         "a.json", json.dumps(BY_EPISODE).encode(), read_episode_results
@@ -250,7 +250,7 @@ def make_case(kind: Kind, name: str, number: int) -> tuple[bytes, random.Random]
 
 def read_case(kind: Kind, path: Path, output: Path, rng: random.Random) -> None:
     if kind.read is not None:
-        kind.read(path, output, rng)
+        kind.read(path)
         return
     skip = rng.choice((None, lambda error: None))
     keep_docs = rng.random() < 0.3

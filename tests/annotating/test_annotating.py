@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 import spacy
-import srsly
-from spacy.cli._util import import_code
 from spacy.tokens import Doc, DocBin, Span
 
 from spacy_epnet.annotating import annotate
@@ -19,12 +17,10 @@ from spacy_epnet.corpora import files
 from spacy_epnet.errors import CorpusError
 
 from ..util.annotating_tools import (
-    FATAL,
     load,
-    make_ruler,
     make_texts,
     read_output,
-    use_no_processes,
+    read_rejects,
     write_input,
     write_lines,
 )
@@ -35,16 +31,6 @@ INPUTS = [
     *("in.txt", "in.txt.gz", "in.jsonl", "in.jsonl.gz", "in.csv", "in.tsv.gz"),
     *("in.parquet", "in.spacy", "in.spacy.gz"),
 ]
-
-
-@pytest.fixture(scope="module")
-def ruler(tmp_path_factory):
-    return make_ruler(tmp_path_factory.mktemp("ruler"))
-
-
-@pytest.fixture
-def here(monkeypatch):
-    return use_no_processes(monkeypatch)
 
 
 def get_entities(row):
@@ -184,19 +170,6 @@ BROKEN = [
 ]
 
 
-@pytest.fixture(scope="module")
-def code(tmp_path_factory):
-    path = tmp_path_factory.mktemp("code") / "fatal.py"
-    path.write_text(FATAL)
-    import_code(path)
-    return path
-
-
-@pytest.fixture(scope="module")
-def fatal(tmp_path_factory, code):
-    return make_ruler(tmp_path_factory.mktemp("fatal"), fatal=True)
-
-
 def test_what_cant_be_annotated_is_rejected_with_the_reason(
     tmp_path, fatal, code, here
 ):
@@ -211,7 +184,7 @@ def test_what_cant_be_annotated_is_rejected_with_the_reason(
     good_lines = [*range(1, 2 * len(BROKEN), 2), 2 * len(BROKEN) + 2]
     assert [row["record"] for row in rows] == [f"{path}:{n}" for n in good_lines]
     assert all(get_entities(row) == [("Ada", "PERSON")] for row in rows)
-    rejects = list(srsly.read_jsonl(out / "rejects.jsonl"))
+    rejects = read_rejects(out)
     for i, (broken, reason) in enumerate(BROKEN):
         assert rejects[i]["record"] == f"{path}:{2 * i + 2}"
         assert reason in rejects[i]["reason"]
@@ -227,7 +200,7 @@ def test_rows_of_csv_that_cant_be_annotated(tmp_path, ruler, here):
     path.write_bytes(b'n,text\n1,"Ada\nUlm"\n2,a,b\n3,\xff\n4\n5,Ulm\n')
     annotate(ruler, [path], tmp_path / "out")
     assert [row["n"] for row in read_output(tmp_path / "out")] == ["1", "5"]
-    rejects = list(srsly.read_jsonl(tmp_path / "out" / "rejects.jsonl"))
+    rejects = read_rejects(tmp_path / "out")
     assert [(r["record"], r["reason"]) for r in rejects] == [
         (f"{path}:2", "more columns than the header has"),
         (f"{path}:3", "not UTF-8"),
@@ -240,7 +213,7 @@ def test_values_without_a_place_in_the_output(tmp_path, ruler, here):
     path = write_lines(tmp_path / "in.jsonl", lines)
     annotate(ruler, [path], tmp_path / "out", format="spacy")
     assert [row["n"] for row in read_output(tmp_path / "out")] == [1, 3]
-    (reject,) = srsly.read_jsonl(tmp_path / "out" / "rejects.jsonl")
+    (reject,) = read_rejects(tmp_path / "out")
     assert reject["record"] == f"{path}:2"
     annotate(ruler, [path], tmp_path / "lines")
     assert [row["n"] for row in read_output(tmp_path / "lines")] == [1, 2**70, 3]
@@ -255,7 +228,7 @@ def test_files_that_have_nothing_to_read(tmp_path, ruler, here, format):
     assert (summary.records, summary.rejected) == (len(ROWS), 1)
     rows = read_output(tmp_path / "out")
     assert [row["source"] for row in rows] == [row["source"] for row in ROWS]
-    (reject,) = srsly.read_jsonl(tmp_path / "out" / "rejects.jsonl")
+    (reject,) = read_rejects(tmp_path / "out")
     assert reject["record"] == f"{broken}:1"
 
 
@@ -276,7 +249,7 @@ def test_a_file_that_breaks_off(tmp_path, ruler, here, name):
     rows = read_output(tmp_path / "out")
     assert rows[-1]["record"] == f"{other}:1"
     assert [row["text"] for row in rows[:-1]] == texts[: len(rows) - 1]
-    (reject,) = srsly.read_jsonl(tmp_path / "out" / "rejects.jsonl")
+    (reject,) = read_rejects(tmp_path / "out")
     assert reject["record"] == f"{path}:{len(rows)}"
     assert "Nothing is read of the file from here on" in reject["reason"]
 

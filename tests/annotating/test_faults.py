@@ -8,7 +8,6 @@ from itertools import count
 
 import pytest
 import srsly
-from spacy.cli._util import import_code
 
 from spacy_epnet.annotating import annotate, folder, local
 from spacy_epnet.annotating.annotator import Recipe, Result
@@ -17,32 +16,15 @@ from spacy_epnet.annotating.local import run_local
 from spacy_epnet.annotating.output_formats import Layout
 
 from ..util.annotating_tools import (
-    FATAL,
+    count_done,
     make_ruler,
     make_texts,
     read_output,
+    read_rejects,
     use_no_processes,
     write_lines,
 )
 from ..util.faults import start, wait
-
-
-@pytest.fixture(scope="module")
-def code(tmp_path_factory):
-    path = tmp_path_factory.mktemp("code") / "fatal.py"
-    path.write_text(FATAL)
-    import_code(path)
-    return path
-
-
-@pytest.fixture(scope="module")
-def fatal(tmp_path_factory, code):
-    return make_ruler(tmp_path_factory.mktemp("fatal"), fatal=True)
-
-
-@pytest.fixture(scope="module")
-def ruler(tmp_path_factory):
-    return make_ruler(tmp_path_factory.mktemp("ruler"))
 
 
 def read_all(out):
@@ -58,11 +40,10 @@ def read_all(out):
         )
     }
     assert all(path.is_file() for path in (out / "shards").iterdir())
-    rejects = out / "rejects.jsonl"
     done = sorted(srsly.read_jsonl(out / "done.jsonl"), key=lambda line: line["shard"])
     return (
         read_output(out),
-        list(srsly.read_jsonl(rejects)) if rejects.exists() else [],
+        read_rejects(out),
         [{**line, "size": 0} for line in done],
         srsly.read_json(out / "manifest.json")["finished"],
     )
@@ -103,16 +84,11 @@ def test_killed_at_random_moments_it_ends_with_every_record_once(
 
 def wait_for_a_step(out, pid):
     """Wait until a process has written something, or has ended."""
-    before = count_steps(out)
-    while count_steps(out) == before:
+    before = count_done(out)
+    while count_done(out) == before:
         if os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT):
             return
         time.sleep(0.001)
-
-
-def count_steps(out):
-    done = out / "done.jsonl"
-    return len(done.read_bytes().splitlines()) if done.exists() else 0
 
 
 def test_interrupted_at_every_step_it_goes_on(tmp_path, ruler, monkeypatch):
@@ -205,7 +181,7 @@ def test_a_record_with_which_processes_die_is_rejected(tmp_path, fatal, code):
     assert (summary.records, summary.rejected) == (7, 1)
     rows = read_output(tmp_path / "out")
     assert [row["text"] for row in rows] == texts[:2] + texts[3:]
-    (reject,) = srsly.read_jsonl(tmp_path / "out" / "rejects.jsonl")
+    (reject,) = read_rejects(tmp_path / "out")
     assert reject["record"] == f"{path}:3"
     assert "died 3 times" in reject["reason"]
 

@@ -12,7 +12,7 @@ from spacy.cli._util import import_code
 
 from spacy_epnet.annotating import annotate
 
-from ..util.annotating_tools import make_texts, read_output
+from ..util.annotating_tools import count_done, make_texts, read_output
 
 pytestmark = [pytest.mark.ray, pytest.mark.filterwarnings("ignore")]  # Ray's own
 
@@ -60,11 +60,6 @@ def cluster():
     yield cluster, second
     ray.shutdown()
     cluster.shutdown()
-
-
-def count_done(out):
-    done = out / "done.jsonl"
-    return len(done.read_bytes().splitlines()) if done.exists() else 0
 
 
 def find_annotators(machine):

@@ -10,13 +10,8 @@ from spacy_epnet.corpora.tags import write_tags
 from ..util.corpus_tools import BIO, get_ents, get_words
 
 
-@pytest.fixture
-def run(convert_text):
-    return convert_text
-
-
-def test_bio_at_both_ends_of_a_sentence(run):
-    docs, report = run(BIO)
+def test_bio_at_both_ends_of_a_sentence(convert_text):
+    docs, report = convert_text(BIO)
     assert [get_ents(doc) for doc in docs] == [
         [("Ada Lovelace", "PER"), ("Bob", "PER")],
         [],
@@ -28,8 +23,8 @@ def test_bio_at_both_ends_of_a_sentence(run):
     assert (report.docs, report.tokens) == (3, 7)
 
 
-def test_writing_bio_gives_the_file_back(run):
-    docs, _ = run(BIO)
+def test_writing_bio_gives_the_file_back(convert_text):
+    docs, _ = convert_text(BIO)
     blocks = []
     for doc in docs:
         tags = write_tags(len(doc), [(e.start, e.end, e.label_) for e in doc.ents])
@@ -38,8 +33,8 @@ def test_writing_bio_gives_the_file_back(run):
     assert "\n".join(blocks) == BIO
 
 
-def test_adjacent_entities_of_one_type(run):
-    docs, _ = run("a\tB-X\nb\tB-X\nc\tI-X\n")
+def test_adjacent_entities_of_one_type(convert_text):
+    docs, _ = convert_text("a\tB-X\nb\tB-X\nc\tI-X\n")
     assert get_ents(docs[0]) == [("a", "X"), ("b c", "X")]
 
 
@@ -66,15 +61,15 @@ def test_adjacent_entities_of_one_type(run):
         "gzip",
     ],
 )
-def test_variations_of_a_column_file_give_the_same(run, content):
-    docs, _ = run(content)
+def test_variations_of_a_column_file_give_the_same(convert_text, content):
+    docs, _ = convert_text(content)
     assert get_words(docs)[0] == ["Ada", "Lovelace", "met", "Bob"]
     assert [len(doc.ents) for doc in docs] == [2, 0, 1]
 
 
-def test_odd_tokens_stay_as_they_are(run):
+def test_odd_tokens_stay_as_they_are(convert_text):
     words = ["\u00a0", "New\u00a0York", "🎉", "👩‍🚀", "\u2028", "a,b", "#", '"']
-    docs, _ = run("".join(f"{word}\tO\n" for word in words))
+    docs, _ = convert_text("".join(f"{word}\tO\n" for word in words))
     assert get_words(docs) == [words]
 
 
@@ -96,8 +91,8 @@ BRUSSELS NNP B-NP I-LOC
 """
 
 
-def test_conll2003_in_iob1(run):
-    docs, _ = run(CONLL2003)
+def test_conll2003_in_iob1(convert_text):
+    docs, _ = convert_text(CONLL2003)
     assert [get_ents(doc) for doc in docs] == [
         [("EU", "ORG"), ("German", "MISC"), ("British", "MISC")],
         [("Peter Blackburn", "PER")],
@@ -105,53 +100,53 @@ def test_conll2003_in_iob1(run):
     ]
 
 
-def test_documents_can_be_kept(run):
-    docs, report = run(CONLL2003, keep_docs=True)
+def test_documents_can_be_kept(convert_text):
+    docs, report = convert_text(CONLL2003, keep_docs=True)
     assert [len(list(doc.sents)) for doc in docs] == [2, 1]
     assert [sent.text for sent in docs[0].sents][1].strip() == "Peter Blackburn"
     assert [get_ents(doc)[-1][0] for doc in docs] == ["Peter Blackburn", "BRUSSELS"]
     assert (report.docs, report.sentences) == (2, 3)
 
 
-def test_any_columns_and_separator(run):
+def test_any_columns_and_separator(convert_text):
     rows = "1|Ada|NNP|B-PER|x\n2|left|VBD|O|y\n"
-    docs, _ = run(rows, columns=(1, 3), separator="|")
+    docs, _ = convert_text(rows, columns=(1, 3), separator="|")
     assert get_ents(docs[0]) == [("Ada", "PER")]
 
 
-def test_io_runs(run):
-    docs, _ = run("a\tX\nb\tX\nc\tY\nd\tO\n")
+def test_io_runs(convert_text):
+    docs, _ = convert_text("a\tX\nb\tX\nc\tY\nd\tO\n")
     assert get_ents(docs[0]) == [("a b", "X"), ("c", "Y")]
 
 
-def test_wnut_rows_with_several_annotations_are_reported(run):
-    docs, report = run("a\tB-x,B-y\nb\tO\nc\tO,B-y\n", format="wnut17")
+def test_wnut_rows_with_several_annotations_are_reported(convert_text):
+    docs, report = convert_text("a\tB-x,B-y\nb\tO\nc\tO,B-y\n", format="wnut17")
     assert get_ents(docs[0]) == [("a", "x")]
     assert report.notes[SEVERAL] == 2
 
 
-def test_wnut_entities_that_begin_with_i_are_repaired_and_reported(run):
+def test_wnut_entities_that_begin_with_i_are_repaired_and_reported(convert_text):
     rows = "Sly-\tI-person\nTurn\tI-creative-work\nUp\tI-creative-work\n"
-    docs, report = run(rows, format="wnut17")
+    docs, report = convert_text(rows, format="wnut17")
     assert get_ents(docs[0]) == [("Sly-", "person"), ("Turn Up", "creative-work")]
     assert report.notes[REPAIRED] == 1
-    docs, _ = run(f"x\tB-y\n\n{rows}", repair_tags=True)
+    docs, _ = convert_text(f"x\tB-y\n\n{rows}", repair_tags=True)
     assert get_ents(docs[1]) == [("Sly-", "person"), ("Turn Up", "creative-work")]
 
 
-def test_documents_end_sentences(run):
+def test_documents_end_sentences(convert_text):
     rows = "-DOCSTART- O\na\tB-X\n-DOCSTART- O\nb\tB-X\n\nc\tO\n"
-    docs, _ = run(rows, keep_docs=True)
+    docs, _ = convert_text(rows, keep_docs=True)
     assert get_words(docs) == [["a"], ["b", "c"]]
 
 
-def test_comments_and_trailing_blanks_are_no_tokens(run):
+def test_comments_and_trailing_blanks_are_no_tokens(convert_text):
     rows = "# id 1 domain=en\nEU _ _ B-ORG \nx _ _ O\t\n\n# id 2\ny _ _ O\n"
-    docs, _ = run(rows, comment="# id")
+    docs, _ = convert_text(rows, comment="# id")
     assert get_words(docs) == [["EU", "x"], ["y"]]
     assert get_ents(docs[0]) == [("EU", "ORG")]
 
 
-def test_underscores_part_prefixes_too(run):
-    docs, _ = run("EU\tB_ORG\nx\tI_ORG\ny\tO\n")
+def test_underscores_part_prefixes_too(convert_text):
+    docs, _ = convert_text("EU\tB_ORG\nx\tI_ORG\ny\tO\n")
     assert get_ents(docs[0]) == [("EU x", "ORG")]

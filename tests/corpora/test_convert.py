@@ -6,13 +6,10 @@ import gzip
 import pytest
 import spacy
 import srsly
-from spacy.cli._util import app
 from spacy.tokens import DocBin
 from spacy.training import Corpus
 from spacy.vocab import Vocab
-from typer.testing import CliRunner
 
-import spacy_epnet.cli
 from spacy_epnet.corpora import files as corpus_files
 from spacy_epnet.corpora.conversion import convert
 from spacy_epnet.corpora.docs import META_KEY
@@ -20,22 +17,19 @@ from spacy_epnet.corpora.label_mapping import LabelMapping, read_groups, resolve
 from spacy_epnet.errors import CorpusError
 
 from ..conftest import ROOT, ROWS
-
-assert spacy_epnet.cli.convert_cli
+from ..util.commands import read
 
 
 def run(*args, code=0):
-    result = CliRunner().invoke(app, ["epnet", *map(str, args)], env={"COLUMNS": "300"})
-    assert result.exit_code == code, f"{result.output}\n{result.exception!r}"
-    return " ".join(result.output.split())
+    return read("epnet", "convert", *args, code=code)
 
 
-def read(path):
+def read_docs(path):
     return list(DocBin().from_disk(path).get_docs(Vocab()))
 
 
 def get_labels(path):
-    return [[ent.label_ for ent in doc.ents] for doc in read(path)]
+    return [[ent.label_ for ent in doc.ents] for doc in read_docs(path)]
 
 
 @pytest.mark.parametrize(
@@ -56,7 +50,7 @@ def test_types_are_kept_dropped_and_renamed(input_file, tmp_path, settings, expe
     report = convert([input_file], output, mapping=mapping)
     assert get_labels(output) == expected
     assert sum(report.dropped.values()) == 3 - sum(map(len, expected))
-    assert all(doc.has_annotation("ENT_IOB") for doc in read(output))
+    assert all(doc.has_annotation("ENT_IOB") for doc in read_docs(output))
 
 
 def test_groups_stand_for_their_types():
@@ -81,7 +75,11 @@ def test_several_files_and_folders_give_one_output(input_file, tmp_path):
     output = tmp_path / "out.spacy"
     report = convert([input_file, folder], output)
     assert (report.files, report.docs) == (3, 6)
-    assert [doc[0].text for doc in read(output)][::2] == ["Ada", "a.txt.gz", "b.txt"]
+    assert [doc[0].text for doc in read_docs(output)][::2] == [
+        "Ada",
+        "a.txt.gz",
+        "b.txt",
+    ]
 
 
 def test_large_corpora_become_folders_that_spacy_reads(input_file, tmp_path):
@@ -123,12 +121,12 @@ def test_what_is_known_of_docs_is_kept_after_docs_of_which_nothing_is(
 def test_a_share_of_the_docs_can_be_held_out(input_file, tmp_path):
     input_file.write_text("\n".join(f"w{i}\tO\n" for i in range(25)))
     output, held = tmp_path / "train.spacy", tmp_path / "dev.spacy"
-    run("convert", input_file, output, "--hold-out", held, "--hold-out-share", 0.2)
-    words = [[doc[0].text for doc in read(path)] for path in (output, held)]
+    run(input_file, output, "--hold-out", held, "--hold-out-share", 0.2)
+    words = [[doc[0].text for doc in read_docs(path)] for path in (output, held)]
     assert words[1] == ["w4", "w9", "w14", "w19", "w24"]
-    run("convert", input_file, output, "--hold-out", held, "--hold-out-share", 0.4)
-    assert (len(read(output)), len(read(held))) == (15, 10)
-    run("convert", input_file, output, "--hold-out", held, "--hold-out-share", 0.2)
+    run(input_file, output, "--hold-out", held, "--hold-out-share", 0.4)
+    assert (len(read_docs(output)), len(read_docs(held))) == (15, 10)
+    run(input_file, output, "--hold-out", held, "--hold-out-share", 0.2)
     assert sorted(words[0] + words[1]) == sorted(f"w{i}" for i in range(25))
 
 
@@ -138,7 +136,11 @@ def test_what_comes_after_skipped_data_is_taken(tmp_path):
     errors = []
     convert([path], tmp_path / "x.spacy", on_error=errors.append, format="bio")
     assert [error.line for error in errors] == [3, 5, 10]
-    assert [doc.text.strip() for doc in read(tmp_path / "x.spacy")] == ["a", "d", "f"]
+    assert [doc.text.strip() for doc in read_docs(tmp_path / "x.spacy")] == [
+        "a",
+        "d",
+        "f",
+    ]
 
 
 def test_a_broken_sentence_is_one_error(tmp_path):
@@ -208,7 +210,7 @@ def test_no_free_disk_keeps_the_output_that_was_there(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(DocBin, "to_disk", fill_up)
-    assert "No space left" in run("convert", input_file, output, code=1)
+    assert "No space left" in run(input_file, output, code=1)
     assert output.read_bytes() == before
     assert [path.name for path in output.parent.iterdir()] == ["x.spacy"]
 
@@ -217,9 +219,7 @@ def test_command_prints_and_saves_a_summary(input_file, tmp_path):
     output, report = tmp_path / "x.spacy", tmp_path / "report.json"
     long = "".join(f"w{i}\t{'BI'[i > 0]}-PER\n" for i in range(11))
     input_file.write_text(f"{ROWS}\n{ROWS}\n{long}")
-    text = run(
-        "convert", input_file, output, "--report", report, "--rename", "PER=PERSON"
-    )
+    text = run(input_file, output, "--report", report, "--rename", "PER=PERSON")
     facts = srsly.read_json(report)
     assert facts["entities_per_type"]["PERSON"] == 3
     assert facts["too_long"] == 1
@@ -233,7 +233,7 @@ def test_bad_paths_for_the_report_are_found_before_anything_is_done(
     output, report = tmp_path / "x.spacy", tmp_path / "folder"
     report.mkdir()
     for path in (report, input_file, output, input_file.parent):
-        run("convert", input_file, output, "--report", path, code=1)
+        run(input_file, output, "--report", path, code=1)
         assert not output.exists()
     assert input_file.read_text() == ROWS
 
@@ -242,9 +242,7 @@ def test_command_applies_groups(input_file, tmp_path):
     output = tmp_path / "x.spacy"
     groups = tmp_path / "groups.yml"
     groups.write_text("G: [PER, LOC]\n")
-    text = run(
-        "convert", input_file, output, "--groups", groups, "--drop-types", "@G,FOO"
-    )
+    text = run(input_file, output, "--groups", groups, "--drop-types", "@G,FOO")
     assert get_labels(output) == [[], ["ORG"]]
     assert "didn't occur" in text
     assert "FOO" in text
@@ -266,13 +264,13 @@ def test_command_applies_groups(input_file, tmp_path):
 )
 def test_command_says_what_is_wrong(input_file, tmp_path, args, reason):
     output = tmp_path / "out" / "x.spacy"
-    assert reason in run("convert", input_file, output, *args, code=1)
+    assert reason in run(input_file, output, *args, code=1)
     assert not output.exists()
 
 
 def test_command_goes_on_after_errors(input_file, tmp_path):
     input_file.write_text(ROWS + "\nx\n" * 12)
-    text = run("convert", input_file, tmp_path / "x.spacy", "--on-error", "skip")
+    text = run(input_file, tmp_path / "x.spacy", "--on-error", "skip")
     assert "input.txt, line" in text
     assert "And 2 more" in text
 

@@ -3,16 +3,13 @@ from collections import Counter
 
 import pytest
 import srsly
-from spacy.cli._util import app
 from spacy.tokens import Doc, DocBin, Span
 from spacy.vocab import Vocab
-from typer.testing import CliRunner
 
-import spacy_epnet.cli
 from spacy_epnet.corpora.files import get_hash
 from spacy_epnet.corpora.sampling import sample_greedily
 
-assert spacy_epnet.cli.sample_cli
+from ..util.commands import read
 
 
 def make_mentions(seed):
@@ -82,9 +79,7 @@ def corpus(tmp_path):
 
 
 def run(*args, code=0):
-    result = CliRunner().invoke(app, ["epnet", "sample", *map(str, args)])
-    assert result.exit_code == code, f"{result.output}\n{result.exception!r}"
-    return " ".join(result.output.split())
+    return read("epnet", "sample", *args, code=code)
 
 
 def test_command_writes_support_and_manifest(corpus, tmp_path):

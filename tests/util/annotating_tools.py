@@ -8,6 +8,7 @@ from functools import cache
 from itertools import cycle, islice
 
 import spacy
+import srsly
 from spacy.tokens import DocBin
 
 from spacy_epnet.annotating import run
@@ -78,6 +79,16 @@ def read_output(folder):
     """All rows of an output, in order, whatever their format."""
     files = sorted((folder / "shards").iterdir())
     return [row for file in files for row in READERS[file.suffix](file)]
+
+
+def read_rejects(folder):
+    path = folder / "rejects.jsonl"
+    return list(srsly.read_jsonl(path)) if path.exists() else []
+
+
+def count_done(folder):
+    path = folder / "done.jsonl"
+    return len(path.read_bytes().splitlines()) if path.exists() else 0
 
 
 def read_docs(path):

@@ -6,123 +6,30 @@ from collections.abc import Callable
 
 # What readers may stumble over: ends of lines that are none, marks of an encoding,
 # halves of characters, numbers that are none, and pieces of the formats themselves.
+PIECES = r"""
+    , -DOCSTART- B- I-X S-X E- O ( ) * (A* *) [ ] { } [[[[ " \ \ud83d \u0000
+    null true NaN Infinity -1 1.5 1e999 -0 9999999999999999999999999 {"a":
+    "text": "label": "start": &a *a <<: !!python/name:os.system <TEXT> </TEXT>
+    <TAGS> ]]> <![CDATA[ &lt; &#0; start="-1" TYPE="" = ' % # @ |
+"""
 ODD = [
-    *(
-        "\x00",
-        "\x0b",
-        "\f",
-        "\x1a",
-        "\x1b",
-        "\x7f",
-        "\x85",
-        "\u00a0",
-        "\u2028",
-        "\u200b",
-    ),
-    *(
-        "\ufeff",
-        "\ufffd",
-        "\U0001f389",
-        "e\u0301",
-        "\u202e",
-        "\t",
-        "\n",
-        "\r",
-        "\r\n",
-        " ",
-    ),
-    *(
-        "\n\n",
-        ",",
-        ",\t,",
-        "-DOCSTART-",
-        "#begin document",
-        "#end document",
-        "B-",
-        "I-X",
-    ),
-    *(
-        "S-X",
-        "E-",
-        "O",
-        "(",
-        ")",
-        "*",
-        "(A*",
-        "*)",
-        "[",
-        "]",
-        "{",
-        "}",
-        "[[[[",
-        '"',
-        "\\",
-    ),
-    *(
-        "\\ud83d",
-        "\\u0000",
-        "null",
-        "true",
-        "NaN",
-        "Infinity",
-        "-1",
-        "1.5",
-        "1e999",
-        "-0",
-    ),
-    *(
-        "9" * 25,
-        "9" * 5000,
-        '{"a":',
-        '"text":',
-        '"label":',
-        '"start":',
-        "&a",
-        "*a",
-        "<<:",
-    ),
-    *(
-        "- ",
-        ": ",
-        "!!python/name:os.system",
-        "<TEXT>",
-        "</TEXT>",
-        "<TAGS>",
-        "]]>",
-        "<![CDATA[",
-    ),
-    *(
-        "<!DOCTYPE a>",
-        "&lt;",
-        "&#0;",
-        'start="-1"',
-        'TYPE=""',
-        "=",
-        "'",
-        "%",
-        "#",
-        "@",
-        "|",
-    ),
+    *"\x00\x0b\x0c\x1a\x1b\x7f\x85\xa0\u2028\u200b\ufeff\ufffd\U0001f389\u202e\t\n\r ",
+    "e\u0301",
+    "\r\n",
+    "\n\n",
+    ",\t,",
+    "#begin document",
+    "#end document",
+    "- ",
+    ": ",
+    "<!DOCTYPE a>",
+    "9" * 5000,
+    *PIECES.split(),
 ]
-ODD_BYTES = [text.encode() for text in ODD] + [
-    b"\xff",
-    b"\xc3",
-    b"\xed\xa0\xbd",
-    b"\xf8",
-]
+ODD_BYTES = [text.encode() for text in ODD]
+ODD_BYTES += [b"\xff", b"\xc3", b"\xed\xa0\xbd", b"\xf8"]
 NUMBER = re.compile(rb"-?\d+(\.\d+)?")
-NUMBERS = [
-    b"0",
-    b"-1",
-    b"1",
-    b"1.5",
-    b"1e999",
-    b"2147483648",
-    b"9" * 19,
-    b"9" * 40,
-    b"[]",
-]
+NUMBERS = [*b"0 -1 1 1.5 1e999 2147483648 []".split(), b"9" * 19, b"9" * 40]
 
 Mutation = Callable[[bytes, random.Random], bytes]
 
@@ -173,7 +80,14 @@ def change_number(data: bytes, rng: random.Random) -> bytes:
 
 
 MUTATIONS: list[Mutation] = [
-    *(flip_bits, cut, remove, double, move, insert, replace, change_number),
+    flip_bits,
+    cut,
+    remove,
+    double,
+    move,
+    insert,
+    replace,
+    change_number,
 ]
 
 
