@@ -104,8 +104,8 @@ def shared(tmp_path):
     return folder
 
 
-def forge(forgery, shared, precious):
-    for name in (f"{get_prefix(shared / 'output')}forged", ".epnet-forged"):
+def forge(forgery, shared, precious, output="output"):
+    for name in (f"{get_prefix(shared / output)}forged", f".epnet-{output}"):
         (shared / name).mkdir()
         forgery(shared / name, precious)
 
@@ -170,13 +170,7 @@ def test_folders_of_another_user(shared, precious, tmp_path, forgery):
 @pytest.mark.parametrize("forgery", FORGERIES)
 def test_looking_for_a_pipeline_changes_nothing(shared, precious, monkeypatch, forgery):
     for name in ("small", "missing"):
-        (shared / f"{get_prefix(shared / name)}forged").mkdir()
-    forge(forgery, shared, precious)
-    for name in ("small", "missing"):
-        shutil.rmtree(shared / f"{get_prefix(shared / name)}forged")
-        work = shared / f"{get_prefix(shared / name)}forged"
-        work.mkdir()
-        forgery(work, precious)
+        forge(forgery, shared, precious, name)
     before, secret = read(shared), read(precious)
     monkeypatch.chdir(shared)
     monkeypatch.setattr(catalog, "make_source", lambda name: f"the source {name}")

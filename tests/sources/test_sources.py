@@ -6,7 +6,9 @@ import pytest
 import spacy
 import srsly
 import torch
+from spacy.training import Example
 from spacy.util import load_model_from_config
+from transformers import AutoConfig, AutoModel
 from typer.testing import CliRunner
 
 import spacy_epnet
@@ -18,7 +20,7 @@ from spacy_epnet.cli import epnet_cli
 from spacy_epnet.encoder.download import CACHE_VARIABLE
 from spacy_epnet.recognizer.pipeline import hash_pipeline
 from spacy_epnet.sources import catalog
-from spacy_epnet.sources.changes import find_changes
+from spacy_epnet.sources.changes import apply_changes, find_changes
 from spacy_epnet.sources.packing import pack_source, unpack_source
 
 from ..conftest import get_ents, train
@@ -27,8 +29,6 @@ from ..conftest import get_ents, train
 @pytest.fixture(scope="module")
 def packed(source_config, references, tiny_encoder, tmp_path_factory):
     """A trained pipeline, and what was packed of it."""
-    from spacy.training import Example
-
     nlp = load_model_from_config(source_config.copy(), auto_fill=True)
     examples = [Example(nlp.make_doc(doc.text), doc) for doc in references]
     nlp.initialize(lambda: examples)
@@ -74,8 +74,6 @@ def test_changes_are_small_and_nearly_exact():
     network = torch.nn.Module()
     for name, value in before.items():
         network.register_buffer(name, value.clone())
-    from spacy_epnet.sources.changes import apply_changes
-
     apply_changes(network, changes)
     errors = (network.matrix - after["matrix"]).abs().amax(dim=1)
     largest = (after["matrix"] - before["matrix"]).abs().amax(dim=1)
@@ -135,8 +133,6 @@ def test_damaged_files_are_refused(shipped, tiny_encoder, file, damage):
 
 
 def test_a_wrong_encoder_is_refused(shipped, tiny_encoder, tmp_path):
-    from transformers import AutoModel
-
     other = shutil.copytree(tiny_encoder, tmp_path / "other")
     network = AutoModel.from_pretrained(other)
     network.embeddings.word_embeddings.weight.data[0] += 1
@@ -159,13 +155,23 @@ def test_a_source_is_made_once(shipped, tiny_encoder, monkeypatch):
     assert nlp.get_pipe("epnet_ner").labels == ("PERSON", "PLACE")
 
 
-@pytest.mark.parametrize("damage", ["meta.json", "config.cfg", "epnet_ner/model", "."])
-def test_a_damaged_source_is_made_again(
-    shipped, tiny_encoder, tmp_path, monkeypatch, damage
-):
-    fetch = lambda encoder, folder: tiny_encoder  # noqa: E731
+@pytest.fixture
+def asked(shipped, tiny_encoder, monkeypatch):
+    """Which encoders were asked for. All of them are the tiny one."""
+    asked = []
+
+    def fetch(encoder, folder):
+        asked.append((encoder, folder))
+        return tiny_encoder
+
     monkeypatch.setattr(catalog, "ENCODERS", {tiny_encoder.name: "the encoder"})
     monkeypatch.setattr(catalog, "fetch_encoder", fetch)
+    return asked
+
+
+@pytest.mark.usefixtures("asked")
+@pytest.mark.parametrize("damage", ["meta.json", "config.cfg", "epnet_ner/model", "."])
+def test_a_damaged_source_is_made_again(damage):
     path = catalog.make_source("tiny")
     if damage == ".":
         shutil.rmtree(path)
@@ -218,15 +224,7 @@ def test_an_interrupted_making_leaves_nothing(shipped, tiny_encoder, monkeypatch
     assert made.is_dir()
 
 
-def test_the_encoder_is_fetched(shipped, tiny_encoder, monkeypatch):
-    asked = []
-
-    def fetch(encoder, folder):
-        asked.append((encoder, folder))
-        return tiny_encoder
-
-    monkeypatch.setattr(catalog, "ENCODERS", {tiny_encoder.name: "the encoder"})
-    monkeypatch.setattr(catalog, "fetch_encoder", fetch)
+def test_the_encoder_is_fetched(asked):
     catalog.make_source("tiny")
     assert asked == [("the encoder", catalog.get_cache() / "encoders")]
 
@@ -277,8 +275,6 @@ def test_the_pack_command(packed, tiny_encoder, tmp_path):
 def test_nothing_is_packed_against_a_wrong_encoder(
     packed, tiny_encoder, tmp_path, size
 ):
-    from transformers import AutoConfig, AutoModel
-
     nlp, _ = packed
     other = shutil.copytree(tiny_encoder, tmp_path / "other")
     config = AutoConfig.from_pretrained(other)
