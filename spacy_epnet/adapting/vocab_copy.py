@@ -6,13 +6,16 @@ with it.
 
 from copy import copy
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from spacy.language import Language
 from spacy.tokenizer import Tokenizer
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
+
+# Words of support sets after which the copy of a vocabulary is made anew.
+MAX_NEW_STRINGS = 10_000
 
 
 def make_separate_vocab(nlp: Language) -> Language:
@@ -21,49 +24,45 @@ def make_separate_vocab(nlp: Language) -> Language:
     nlp (Language): The pipeline.
     RETURNS (Language): One of the same components, with a vocabulary of its own.
     """
+    tokenizer = COPIES.get(nlp)
+    if tokenizer is None or not tokenizer.fits(nlp):
+        tokenizer = COPIES[nlp] = SeparateTokenizer(nlp)
     copied = copy(nlp)
-    copied.vocab = get_copy(nlp)
-    copied.tokenizer = LateTokenizer(nlp.tokenizer, copied.vocab)
+    copied.vocab, copied.tokenizer = tokenizer.vocab, tokenizer
     return copied
 
 
-class LateTokenizer:
-    """A copy of a tokenizer for another vocabulary, made when the first text comes:
-    that takes as long as several steps of an adaptation, and many examples have tokens.
+class SeparateTokenizer:
+    """A copy of a pipeline's tokenizer, over a copy of its vocabulary. It is kept for
+    the next support set, whose words join the others: nobody saves them.
+
+    nlp (Language): The pipeline.
     """
 
-    def __init__(self, original: Any, vocab: Vocab) -> None:
-        self.original, self.vocab = original, vocab
+    def __init__(self, nlp: Language) -> None:
+        self.original, self.original_vocab = nlp.tokenizer, nlp.vocab
+        self.vocab, self.size = copy_vocab(nlp.vocab), len(nlp.vocab.strings)
+
+    def fits(self, nlp: Language) -> bool:
+        """Check whether it is still a copy, and hasn't grown too large."""
+        same = (self.original, self.original_vocab) == (nlp.tokenizer, nlp.vocab)
+        grown = len(self.vocab.strings) - self.size
+        return same and self.size == len(nlp.vocab.strings) and grown < MAX_NEW_STRINGS
 
     @cached_property
     def tokenizer(self) -> Any:
+        """RETURNS (Tokenizer): The copy, made when the first text comes: that takes as
+        long as several steps of an adaptation, and many examples have tokens.
+        """
         return copy_tokenizer(self.original, self.vocab)
 
     def __call__(self, text: str) -> Doc:
-        return self.tokenizer(text)
-
-
-class Copy(NamedTuple):
-    """A copy of a vocabulary, and what it is a copy of."""
-
-    copied: Vocab
-    original: Vocab
-    size: int  # strings of the original
+        doc: Doc = self.tokenizer(text)
+        return doc
 
 
 # A source has many words, and is often adapted many times.
-COPIES: WeakKeyDictionary[Language, Copy] = WeakKeyDictionary()
-
-
-def get_copy(nlp: Language) -> Vocab:
-    """Copy the vocabulary of a pipeline, or take the copy of last time. The words of
-    other support sets are in that, too, but nobody saves it.
-    """
-    size = len(nlp.vocab.strings)
-    known = COPIES.get(nlp)
-    if known is None or (known.original, known.size) != (nlp.vocab, size):
-        known = COPIES[nlp] = Copy(copy_vocab(nlp.vocab), nlp.vocab, size)
-    return known.copied
+COPIES: WeakKeyDictionary[Language, SeparateTokenizer] = WeakKeyDictionary()
 
 
 def copy_vocab(vocab: Any) -> Vocab:

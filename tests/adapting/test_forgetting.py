@@ -1,5 +1,9 @@
 """What an adapted pipeline tells of the examples it has learned from."""
 
+import gc
+import os
+from pathlib import Path
+
 import numpy
 import pytest
 import spacy
@@ -11,6 +15,7 @@ from spacy_epnet import adapt
 from spacy_epnet.adapting.vocab_copy import make_separate_vocab
 from spacy_epnet.cli import epnet_cli
 
+MEMORY = Path("/proc/self/statm")
 WORDS = ["Qwyxbrul", "vrompled", "Zandorf-Eek", "unflibbing"]
 NAME, VERB, PLACE, OTHER = WORDS
 SUPPORT = [
@@ -101,3 +106,25 @@ def test_a_vocabulary_is_copied_once():
     assert "vrompled" not in again.vocab.strings
     nlp.vocab = spacy.blank("en").vocab
     assert "unflibbing" not in make_separate_vocab(nlp).vocab.strings
+
+
+def test_words_of_many_support_sets_are_forgotten(trained, monkeypatch):
+    monkeypatch.setattr("spacy_epnet.adapting.vocab_copy.MAX_NEW_STRINGS", 20)
+    size = len(trained.vocab.strings)
+    for i in range(30):
+        copied = make_separate_vocab(trained)
+        copied.make_doc(f"Zork{i} met Blim{i} .")
+        assert len(copied.vocab.strings) < size + 40
+
+
+@pytest.mark.skipif(not MEMORY.exists(), reason="Linux tells how much memory is used")
+def test_a_hundred_adaptations_take_no_more_memory(trained):
+    sizes = []
+    for i in range(100):
+        text = f"Zork{i} flew to Blim{i} ."
+        adapt(trained, [(text, [(0, text.index(" "), "CRAFT")])], max_steps=1)
+        if i in (10, 99):
+            gc.collect()
+            pages = int(MEMORY.read_text().split()[1])
+            sizes.append(pages * os.sysconf("SC_PAGE_SIZE"))
+    assert sizes[1] - sizes[0] < 20_000_000
