@@ -26,7 +26,6 @@ def drop_overlaps(
 
     spans (Iterable[Stretch]): The spans, the best first.
     taken (Iterable[Stretch]): Spans that none of them may overlap.
-    RETURNS (List[Stretch]): The spans that are kept.
     """
     covered = {i for span in taken for i in range(span.start, span.end)}
     kept = []

@@ -15,8 +15,6 @@ _turn = RLock()
 def seeded(seed: int) -> Iterator[None]:
     """Let everything random depend on a seed, and go on as before afterwards. All
     threads draw from the same numbers, so that another that asks for them waits.
-
-    seed (int): The seed.
     """
     import torch
 

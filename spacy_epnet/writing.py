@@ -203,7 +203,6 @@ def check_outputs(
     inputs (Iterable[Union[Path, str, None]]): Files and folders that are read, as far
         as there are any of that name.
     folder (Optional[Path]): A folder to write.
-    may_replace (Callable[[Path], bool]): Whether to replace a folder that is there.
     """
     made = [path for path in files if path is not None]
     check_places([folder, *made], inputs)

@@ -37,7 +37,8 @@ def make_training_corpus(
     corpus = Corpus(path, augmenter=augmenter)
 
     def read_examples(nlp: Language) -> Iterator[Example]:
-        docs = read_corpus(path, nlp.vocab, lang=nlp.lang or "xx")
+        # A path from a config is a string.
+        docs = read_corpus(Path(path), nlp.vocab, lang=nlp.lang or "xx")
         for eg in corpus.make_examples(nlp, islice(docs, limit or None)):
             yield from corpus.augmenter(nlp, eg)
 

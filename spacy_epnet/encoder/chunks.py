@@ -79,7 +79,6 @@ def split_by_length(lengths: Any, max_pieces: int, max_padding: int) -> list[Row
     lengths (numpy.ndarray): (texts,) of int.
     max_pieces (int): Word pieces in a group, each text padded to the longest.
     max_padding (int): How many of them may be padding.
-    RETURNS (List[numpy.ndarray]): The texts in each group.
     """
     groups: list[list[int]] = []
     longest = padding = 0

@@ -79,9 +79,8 @@ def load_tokenizer(
     """Load a tokenizer, after its files were checked.
 
     files (Mapping[str, Any]): Its files by their names, and how to read them.
-    config (Dict[str, Any]): The config of the network.
-    RETURNS: The tokenizer, and the file with its vocabulary, if it needs it to be saved
-        again.
+    RETURNS (Tuple[PreTrainedTokenizerBase, Optional[bytes]]): The tokenizer, and the
+        file with its vocabulary, if it needs it to be saved again.
     """
     check_tokenizer(files)
     with TemporaryDirectory() as name:

@@ -110,8 +110,7 @@ def _load(path: Path | str) -> Language:
 def find_pipeline(name: str) -> Path | str:
     """Find a source by its name, or any other pipeline.
 
-    name (str): The name of a source, a folder, or a package.
-    RETURNS (Union[Path, str]): Its folder, or the name of the package.
+    RETURNS (Union[Path, str]): Its folder, or the name of its package.
     """
     if Path(name).exists():
         return Path(name)

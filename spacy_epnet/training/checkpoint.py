@@ -22,24 +22,16 @@ PARTS = {PIPELINE, PROGRESS, RANDOM, OPTIMIZER}
 
 @dataclass
 class Progress:
-    """How far a training is.
-
-    config (str): The settings of the training.
-    step (int): How many batches have been learned from.
-    seconds (float): How long that took.
-    words (int): How many words they had.
-    results (list): Score and step of each evaluation.
-    losses (dict): The losses since the last one.
-    updates (dict): How often each weight was updated.
-    """
+    """How far a training is."""
 
     config: str = ""
-    step: int = 0
+    step: int = 0  # the batches that have been learned from
     seconds: float = 0.0
     words: int = 0
+    # Score and step of each evaluation, and the losses since the last one.
     results: list[tuple[float, int]] = field(default_factory=list)
     losses: dict[str, float] = field(default_factory=dict)
-    updates: dict[str, int] = field(default_factory=dict)
+    updates: dict[str, int] = field(default_factory=dict)  # of each weight
 
 
 class RepeatableBatches(Iterator[Any]):
@@ -47,8 +39,6 @@ class RepeatableBatches(Iterator[Any]):
 
     Training on a batch uses up random numbers too. If both used the same, batches that
     a resumed training skips would be followed by others than before.
-
-    batches (Iterator[Any]): The batches, shuffled by Python's random numbers.
     """
 
     def __init__(self, batches: Iterator[Any]):

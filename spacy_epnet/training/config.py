@@ -32,7 +32,7 @@ def make_training_config(recognizer: str, encoder: str = MINILM.name) -> str:
 
     recognizer (str): The factory of the recognizer.
     encoder (str): A folder, an encoder that comes in packages, or a model on the hub.
-    RETURNS (str): The config. Settings are explained in comments.
+    RETURNS (str): The config, with comments that explain the settings.
     """
     nlp = spacy.blank("en")
     is_known = nlp.has_factory(recognizer)
