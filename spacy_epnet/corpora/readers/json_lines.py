@@ -23,7 +23,6 @@ from ..tags import Entity, is_label, is_offset, read_tags
 REJECTED = "records that weren't annotated, or that an annotator rejected or skipped"
 SEVERAL = "records with several annotations, of which the first was taken"
 SEVERAL_LABELS = "spans with several labels, of which the first was taken"
-SPAN_KEYS = ("spans", "label", "labels", "entities")
 PARTS = ("support", "query")  # of an episode
 
 Record: TypeAlias = dict[str, Any]  # whatever a file has
@@ -38,15 +37,14 @@ def read_json(path: Path, reading: Reading) -> Iterator[Document]:
                 raise ValueError("the record isn't an object")
             if "support" in record and "query" in record:
                 episodes += 1
-                documents = _read_episode(record, episodes)
+                documents = _read_episode(record, episodes, line)
             else:
-                documents = _read_annotated(record, reading)
+                documents = _read_annotated(record, reading, line)
         except (LookupError, TypeError, ValueError, AttributeError) as err:
             reason = f"{err} is missing" if isinstance(err, KeyError) else str(err)
             reading.on_error(CorpusError(path, f"{position}{reason}", line))
         else:
-            for document in documents:
-                yield document._replace(line=line)
+            yield from documents
 
 
 def _read_records(
@@ -110,7 +108,7 @@ DECODER = json.JSONDecoder(
 )
 
 
-def _read_episode(record: Record, number: int) -> list[TokenDocument]:
+def _read_episode(record: Record, number: int, line: int | None) -> list[TokenDocument]:
     """Read an episode of Few-NERD: words and bare types of the sentences."""
     documents = []
     for part in PARTS:
@@ -125,25 +123,34 @@ def _read_episode(record: Record, number: int) -> list[TokenDocument]:
                     raise ValueError(f"{tag!r} isn't a label")
             meta: dict[str, str | int] = {"episode": number, "part": part}
             sentence = Sentence(words, read_tags(tags, "io"))
-            documents.append(TokenDocument([sentence], meta))
+            documents.append(TokenDocument([sentence], meta, line))
     return documents
 
 
-def _read_annotated(record: Record, reading: Reading) -> list[TextDocument]:
+def _read_annotated(
+    record: Record, reading: Reading, line: int | None
+) -> list[TextDocument]:
     """Read a text with spans, or nothing if it wasn't annotated."""
     if record.get("answer", "accept") != "accept":
         reading.notes[REJECTED] += 1
         return []
     if isinstance(record.get("data"), dict):
-        return _read_label_studio(record, reading)
-    # Prodigy has "spans" of objects, Doccano "label" or "labels" of triples, or
-    # "entities" of objects, and Label Studio's short form "label" of objects.
-    spans: list[Any] = next((record[key] for key in SPAN_KEYS if record.get(key)), [])
+        return _read_label_studio(record, reading, line)
+    spans: list[Any] = (
+        record.get("spans")  # Prodigy
+        or record.get("label")  # Doccano, and Label Studio's short form
+        or record.get("labels")
+        or record.get("entities")
+        or []
+    )
     text = _get_text(record)
-    return [TextDocument(text, [_read_span(span, text, reading) for span in spans])]
+    entities = [_read_span(span, text, reading) for span in spans]
+    return [TextDocument(text, entities, line=line)]
 
 
-def _read_label_studio(record: Record, reading: Reading) -> list[TextDocument]:
+def _read_label_studio(
+    record: Record, reading: Reading, line: int | None
+) -> list[TextDocument]:
     """Read Label Studio: text under "data", spans under "annotations"."""
     annotations = [
         annotation
@@ -157,7 +164,7 @@ def _read_label_studio(record: Record, reading: Reading) -> list[TextDocument]:
     text = _get_text(record["data"])
     values = [result.get("value", {}) for result in annotations[0]["result"]]
     spans = [_read_span(value, text, reading) for value in values if "start" in value]
-    return [TextDocument(text, spans)]
+    return [TextDocument(text, spans, line=line)]
 
 
 def _read_span(span: object, text: str, reading: Reading) -> Entity:
@@ -166,7 +173,8 @@ def _read_span(span: object, text: str, reading: Reading) -> Entity:
         start = span.get("start", span.get("start_offset"))
         end = span.get("end", span.get("end_offset"))
         labels = span.get("labels") or [span.get("label")]
-        reading.notes[SEVERAL_LABELS] += len(labels) > 1
+        if len(labels) > 1:
+            reading.notes[SEVERAL_LABELS] += 1
         label, quoted = labels[0], span.get("text")
     elif isinstance(span, list) and len(span) == 3:
         start, end, label = span
