@@ -65,11 +65,7 @@ def _get_annotation(doc: Doc) -> tuple[list[str], list[Entity]]:
 
 
 class Corpus:
-    """A corpus to sample from.
-
-    path (Path): A `.spacy` file, or a folder of them.
-    vocab (Optional[Vocab]): The vocabulary of the docs.
-    """
+    """A corpus to sample from, which is a `.spacy` file or a folder of them."""
 
     def __init__(self, path: Path, vocab: Vocab | None = None):
         self.path = path

@@ -202,7 +202,6 @@ def decode(
     which are what UTF-16 looks like.
 
     data (bytes): A line, or all lines of a file.
-    path (Path): The file.
     line (Optional[int]): The number of the line, if it is one.
     errors (str): What to do with bytes that aren't UTF-8, see `bytes.decode`.
     """

@@ -61,7 +61,7 @@ def set_corpus(doc: Doc, corpus: str) -> None:
 
 
 def get_corpus(doc: Doc) -> str | None:
-    """RETURNS (Optional[str]): The corpus of a doc, if it is known."""
+    """Return the corpus of a doc, if it is known."""
     return doc.user_data.get(CORPUS_KEY)
 
 
@@ -120,7 +120,6 @@ def make_mixed_labels(
     parts (Blocks): The corpora by name, see `Part`.
     without (Sequence[str]): Names of corpora to leave out. Here they must exist, while
         a dev set need not have all of them.
-    RETURNS (Dict[str, List[str]]): The types of each corpus.
     """
     unknown = sorted(set(without) - set(parts))
     if unknown:
@@ -162,12 +161,7 @@ def make_note_sources(
 
 
 def read_parts(parts: Blocks, without: Sequence[str] = ()) -> dict[str, Part]:
-    """Check the settings of each corpus.
-
-    parts (Blocks): The corpora by name.
-    without (Sequence[str]): Names of corpora to leave out.
-    RETURNS (Dict[str, Part]): The others, checked.
-    """
+    """Check the settings of each corpus that isn't left out."""
     parts = {name: block for name, block in parts.items() if name not in without}
     if not parts:
         raise _make_error("parts", "there is no corpus")
