@@ -4,7 +4,7 @@ Texts, labels and names of files may come from anyone. Their control characters,
 could command the terminal, are shown as symbols. So commands print by this module only.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from wasabi.printer import Printer
@@ -48,6 +48,17 @@ class Console(Printer):
             if kwargs.get(name):
                 kwargs[name] = _escape_row(kwargs[name])
         return super().table([_escape_row(row) for row in rows], **kwargs)
+
+    def figures(
+        self,
+        rows: Iterable[Iterable[Any]],
+        *,
+        header: Sequence[str],
+        divider: bool = True,
+    ) -> None:
+        """Print a table of names and, in all columns but the first, figures."""
+        aligns = ("l", *("r" for _ in header[1:]))
+        self.table(rows, header=header, aligns=aligns, divider=divider)
 
     def row(self, data: Iterable[Any], **kwargs: Any) -> Any:
         return super().row(_escape_row(data), **kwargs)

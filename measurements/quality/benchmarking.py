@@ -19,17 +19,6 @@ def choose_rows(wanted: Collection[str] | None, rows: Collection[str]) -> list[s
     return list(wanted or rows)
 
 
-def run(benchmark: Benchmark, output: Path) -> Results:
-    """Run a benchmark. What is in the file already isn't measured again."""
-    results = Results(output, benchmark.describe())
-    total = sum(len(benchmark.list_runs(target)) for target in benchmark.targets)
-    with tqdm(total=total, initial=len(results.runs), unit="run") as bar:
-        for case, result in benchmark.run(results.runs):
-            results.add(case, result)
-            bar.update()
-    return results
-
-
 def run_together(benchmarks: Mapping[str, Benchmark], folder: Path) -> None:
     """Run benchmarks of the same targets. Neighbors over the same encoder share the
     query sets.

@@ -64,7 +64,6 @@ def make_benchmark(nlp: Language, kind: str, title: str) -> Benchmark:
     nlp (Language): The source.
     kind (str): What the rows are of: a factory of ours, or a recognizer of spaCy's.
     title (str): The row, which is what its profile is called.
-    RETURNS (Benchmark): The benchmark.
     """
     changes = dict(ROWS[kind][title])
     own, base = changes.pop(COMPONENT, {}), changes.pop(PROFILE, DEFAULT)
@@ -100,12 +99,8 @@ def read_scores(files: list[Path]) -> dict[str, dict[tuple, float]]:
 
 
 def make_table(scores: dict[str, dict[tuple, float]]) -> str:
-    """Make a table with a row for each setting.
-
-    scores (Dict[str, Dict[tuple, float]]): The F1 of each row by task, shots and
-        support set.
-    RETURNS (str): The table. Differences are over the same cases, and their standard
-        error is over tasks.
+    """Make a table with a row for each setting. Differences are over the same cases,
+    their standard error over tasks.
     """
     shots = sorted({number for cases in scores.values() for _, number, _ in cases})
     rows = []

@@ -13,7 +13,7 @@ already isn't done again: it can be interrupted at any time.
 import random
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import srsly
 import typer
@@ -76,7 +76,11 @@ def main(
         msg.divider(f"Source: {name}")
         train(name, output, settings, share)
     if left:
-        measure(left, output, domains, seeds)
+        benchmarks = {
+            each.name: each.make_benchmark(output, domains, SHOTS, seeds)
+            for each in sorted(left, key=lambda each: each.source)
+        }
+        run_together(benchmarks, output / "results")
     write_tables(output)
 
 
@@ -89,12 +93,7 @@ def list_targets(source: Path, targets: list[Path]) -> list[Target]:
 
 def cut_target(target: Target, limit: int, folder: Path) -> Target:
     """Leave only so many docs in a test set, because systems that train their encoder
-    encode all of it for each support set.
-
-    target (Target): The target.
-    limit (int): How many docs.
-    folder (Path): Where smaller test sets are kept.
-    RETURNS (Target): The target with the smaller test set, or just as it was.
+    encode all of it for each support set. Smaller test sets are kept in a folder.
     """
     corpus = Corpus(target.test)
     if len(corpus.docs) <= limit:
@@ -111,13 +110,8 @@ def cut_target(target: Target, limit: int, folder: Path) -> Target:
 def is_measured(
     system: System, folder: Path, targets: list[Target], seeds: list[int]
 ) -> bool:
-    """Whether all results of a system are there, so that its source isn't needed.
-
-    system (System): The system.
-    folder (Path): Where sources and results are.
-    targets (List[Target]): The targets.
-    seeds (List[int]): The support sets.
-    RETURNS (bool): Whether they are there, of the same corpora.
+    """Whether all results of a system are there, of the same corpora, so that its
+    source isn't needed.
     """
     path = get_results_path(folder / "results", system.name)
     if not path.exists():
@@ -135,28 +129,8 @@ def is_measured(
     return wanted <= {*known["runs"]}
 
 
-def measure(
-    systems: list[System], folder: Path, targets: list[Target], seeds: list[int]
-) -> None:
-    """Measure systems.
-
-    systems (List[System]): The systems.
-    folder (Path): Where their sources are, and their results will be.
-    targets (List[Target]): The targets.
-    seeds (List[int]): The support sets.
-    """
-    benchmarks = {
-        system.name: system.make_benchmark(folder, targets, SHOTS, seeds)
-        for system in sorted(systems, key=lambda system: system.source)
-    }
-    run_together(benchmarks, folder / "results")
-
-
 def write_tables(folder: Path) -> None:
-    """Write tables, a plot and JSON of all results that there are.
-
-    folder (Path): Where the results are.
-    """
+    """Write tables, a plot and JSON of all results that there are in a folder."""
     from spacy_epnet.evaluation.plots import draw_comparison, save
 
     results = folder / "results"
@@ -165,14 +139,12 @@ def write_tables(folder: Path) -> None:
     if SYSTEMS[0].name not in there:
         return
     comparison = read_comparison(there.items())
-    rows = comparison.list_rows()
     page = make_page(comparison, SYSTEMS)
-    figures: dict[str, Any] = comparison.to_dict()
     with write_whole(folder / "tables.md") as path:
         path.write_text(page, encoding="utf8")
     with write_whole(folder / "tables.json") as path:
-        srsly.write_json(path, figures)
-    save(draw_comparison(rows), folder / "tables.svg")
+        srsly.write_json(path, comparison.to_dict())
+    save(draw_comparison(comparison.list_rows()), folder / "tables.svg")
     print(page)
     msg.good("Wrote tables.md, tables.json and tables.svg", str(folder))
 

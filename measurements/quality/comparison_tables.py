@@ -50,11 +50,10 @@ TITLES = {
 
 
 def make_page(comparison: Comparison, systems: list[System]) -> str:
-    """Write all tables as Markdown.
+    """Write a table for each group and number of shots as Markdown.
 
     comparison (Comparison): The results, of EP-Net first.
     systems (List[System]): The systems that there may be.
-    RETURNS (str): A table for each group and number of shots.
     """
     first = systems[0].name
     parts = []
@@ -88,7 +87,6 @@ def make_table(
     rows (List[Row]): Those of them that are in the table.
     columns (List[str]): Of the paper's figures.
     figures (Dict[str, Tuple[float, ...]]): These, by the names of systems.
-    RETURNS (str): The table.
     """
     targets = comparison.targets
     best = {

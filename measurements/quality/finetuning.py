@@ -129,12 +129,8 @@ class FineTuning(Benchmark):
                 n_steps += 1
                 if n_steps == self.steps:
                     break
-        return Adapted(
-            nlp,
-            perf_counter() - begin,
-            f"{n_steps} steps, the last loss {loss:.4f}",
-            {},
-        )
+        summary = f"{n_steps} steps, the last loss {loss:.4f}"
+        return Adapted(nlp, perf_counter() - begin, summary, {})
 
     def score(
         self,
@@ -160,24 +156,14 @@ class FineTuning(Benchmark):
 
 
 def score_examples(examples: list[Example], without: list[int]) -> dict[str, Any]:
-    """Score entities like `spacy evaluate`.
-
-    examples (List[Example]): The test set, with predictions.
-    without (List[int]): Places of examples that aren't scored.
-    RETURNS (Dict[str, Any]): The scores.
-    """
+    """Score entities like `spacy evaluate`, but those of some examples."""
     left_out = set(without)
     return get_ner_prf(eg for i, eg in enumerate(examples) if i not in left_out)
 
 
 def make_rival(source: Language, rival: Rival, changes: Mapping[str, Any]) -> Language:
-    """Make a pipeline with a copy of the transformer of another and a recognizer of
+    """Make a pipeline with a copy of the source's transformer and a recognizer of
     spaCy's.
-
-    source (Language): The other pipeline.
-    rival (str): The recognizer.
-    changes (Mapping[str, Any]): Settings of it that differ.
-    RETURNS (Language): The pipeline.
     """
     nlp = spacy.blank(source.lang)
     nlp.batch_size = source.batch_size

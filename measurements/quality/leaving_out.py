@@ -22,13 +22,14 @@ import typer
 from spacy.language import Language
 from spacy.util import load_config
 
+from spacy_epnet.cli.benchmark import run_benchmark
 from spacy_epnet.corpora.mixing import split_type
 from spacy_epnet.evaluation.benchmark import Benchmark, Profile, make_targets
 from spacy_epnet.evaluation.results import to_markdown
 from spacy_epnet.recognizer.pipeline import find_recognizer
 from spacy_epnet.sources.catalog import load_pipeline
 
-from .benchmarking import choose_rows, run
+from .benchmarking import choose_rows
 from .sources import limit_steps, list_splits, train_source
 
 ALL = "nothing"
@@ -120,7 +121,8 @@ def show(
             make_source(row), make_targets(list_splits(targets)), profiles, SHOTS, seeds
         )
         (output / row).mkdir(parents=True, exist_ok=True)
-        found[row] = average(run(benchmark, output / row / "results.json").runs)
+        results = run_benchmark(benchmark, output / row / "results.json")
+        found[row] = average(results.runs)
     if ALL in found:
         print(make_table(found))
 

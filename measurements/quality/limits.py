@@ -54,9 +54,6 @@ def iter_cases(
 ) -> Iterator[tuple[str, Language, list[Doc]]]:
     """Adapt a source pipeline in several ways.
 
-    nlp (Language): The source pipeline.
-    support (List[Doc]): The support set.
-    docs (List[Doc]): The test set.
     YIELDS (Tuple[str, Language, List[Doc]]): What is measured, the adapted pipeline,
         and the docs to score it on.
     """

@@ -8,10 +8,7 @@ from pathlib import Path
 
 def train_source(config: Path, folder: Path, settings: Mapping[str, str]) -> None:
     """Train a source, or go on with it. If it is trained already, nothing is done.
-
-    config (Path): The config.
-    folder (Path): Where the source is or will be.
-    settings (Mapping[str, str]): What differs from the config, such as "--paths.train".
+    Settings that differ from the config have names such as "--paths.train".
     """
     options = [word for pair in settings.items() for word in pair]
     command = [sys.executable, "-m", "spacy", "epnet", "train", str(config)]

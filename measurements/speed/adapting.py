@@ -1,7 +1,6 @@
 """Measure how long adapting takes."""
 
 import random
-from collections import Counter
 from statistics import median
 from time import perf_counter
 from typing import Any
@@ -14,13 +13,16 @@ from thinc.api import Adam, warmup_linear
 
 from spacy_epnet import adapt
 from spacy_epnet.corpora.documents import Sentence
-from spacy_epnet.corpora.sampling import sample_greedily
 
-from .contestants import make_examples, make_pipeline
+from .contestants import (
+    draw_support,
+    make_examples,
+    make_pipeline,
+    make_references,
+)
 from .measuring import get_seconds, judge
 from .setup import Setup, Table
 
-SHOTS = 5
 SIZES = (10, 100, 1000)
 # As `spacy init config --gpu` has them, but for the batches, which are smaller.
 LEARN_RATE, STEPS, BATCH = 5e-5, 20_000, 8
@@ -44,13 +46,13 @@ def measure_adapting(setup: Setup) -> list[Table]:
 def measure_race(setup: Setup, encoder: str, path: str, source: Language) -> Table:
     """Adapt and fine-tune in turns, on support sets of wnut17's six types."""
     dev = setup.read("wnut17/dev.txt")
-    mentions = [Counter(label for *_, label in s.entities) for s in dev]
-    adapt(source, get_references(source, dev[:1] + find_entities(dev)[:5]))  # warms up
+    first = dev[:1] + find_entities(dev)[:5]
+    adapt(source, make_references(source.vocab, first))  # warms up
     rows, runs = [], []
     n_seeds = 1 if setup.quick else 3
     for seed in range(n_seeds):
-        support = [dev[i] for i in sample_greedily(mentions, SHOTS, seed)]
-        docs = get_references(source, support)
+        support = draw_support(dev, seed)
+        docs = make_references(source.vocab, support)
         seconds = get_seconds(lambda d=docs: adapt(source, d))  # type: ignore[misc]
         for manner, settings in MANNERS.items():
             tuned = fine_tune(path, support, **settings)
@@ -68,25 +70,13 @@ def measure_race(setup: Setup, encoder: str, path: str, source: Language) -> Tab
                 ]
             )
         setup.report_progress("adapting", n_seeds)(seed + 1)
-    header = [
-        "",
-        "adapt, s",
-        "ner to its lowest loss, s",
-        "passes",
-        "x as fast",
-        "goal",
-    ]
-    return Table(f"adapting, {encoder}", header, rows, {"runs": runs})
+    header = ["", "adapt, s", "ner to its lowest loss, s", "passes", "x as fast"]
+    return Table(f"adapting, {encoder}", [*header, "goal"], rows, {"runs": runs})
 
 
 def find_entities(sentences: list[Sentence]) -> list[Sentence]:
     """List the sentences that have entities."""
     return [sentence for sentence in sentences if sentence.entities]
-
-
-def get_references(nlp: Language, sentences: list[Sentence]) -> list[Any]:
-    """Annotated docs."""
-    return [eg.reference for eg in make_examples(nlp.vocab, sentences)]
 
 
 def fine_tune(
@@ -103,9 +93,8 @@ def fine_tune(
     ends: list[float] = []
     start = perf_counter()
     while len(losses) < MAX_PASSES:
-        losses.append(
-            train_pass(nlp, shuffled.sample(examples, len(examples)), optimizer)
-        )
+        order = shuffled.sample(examples, len(examples))
+        losses.append(train_pass(nlp, order, optimizer))
         ends.append(perf_counter() - start)
         best = losses.index(min(losses))
         if len(losses) - 1 - best >= patience:
@@ -141,7 +130,7 @@ def measure_growth(setup: Setup, source: Language) -> Table:
     steps: dict[int, int] = {}
     for repeat in range(3):
         for size in sizes:
-            docs = get_references(source, ordered[:size])
+            docs = make_references(source.vocab, ordered[:size])
             start = perf_counter()
             steps[size] = adapt(source, docs, seed=repeat).learning.details["steps"]
             seconds[size].append(perf_counter() - start)

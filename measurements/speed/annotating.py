@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from importlib.util import find_spec
 from itertools import cycle, islice
+from operator import call
 from pathlib import Path
 from statistics import median
 from time import perf_counter
@@ -44,22 +45,20 @@ def measure_annotating(setup: Setup) -> list[Table]:
     cores = count_cores()
     several = f"local, {cores} processes"
     run = partial(time_engine, setup, records)
-    contestants: dict[str, Callable[[], float]] = {
-        PLAIN: partial(time_plain, spacy.load(setup.source), texts),
-        "local, 1 process": lambda: run(run_here, 1, cores),
-        several: lambda: run(run_here, cores, 1),
+    nlp = spacy.load(setup.source)
+    contestants: dict[str, Callable[[int], float]] = {
+        PLAIN: lambda _: time_plain(nlp, texts),
+        "local, 1 process": lambda _: run(run_here, 1, cores),
+        several: lambda _: run(run_here, cores, 1),
     }
     if find_spec("ray") is not None:
-        contestants["ray"] = lambda: run(run_there, cores, 1)
-    # What is compared are the seconds for a word, since parts of the work are timed.
-    seconds: dict[str, list[float]] = {name: [] for name in contestants}
+        contestants["ray"] = lambda _: run(run_there, cores, 1)
     repeats = 1 if setup.quick else 3
-    take_turns(
-        {
-            name: lambda _, n=name, c=contestant: seconds[n].append(c())  # type: ignore[misc]
-            for name, contestant in contestants.items()
-        },
+    # What is compared are the seconds for a word, since parts of the work are timed.
+    seconds = take_turns(
+        contestants,
         range(repeats),
+        measure=call,
         on_block=setup.report_progress("annotating", repeats),
     )
     rows, results = [], {}

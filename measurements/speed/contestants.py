@@ -1,5 +1,6 @@
 """Make the pipelines that are timed: EP-Net and spaCy's recognizers on one encoder."""
 
+from collections import Counter
 from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
@@ -13,6 +14,7 @@ from spacy.vocab import Vocab
 
 from spacy_epnet.corpora.documents import Reading, Sentence
 from spacy_epnet.corpora.readers import read_columns
+from spacy_epnet.corpora.sampling import sample_greedily
 
 from ..rivals import RIVALS, SPANS_KEY
 
@@ -27,6 +29,7 @@ STRIDED_SPANS = {
     "stride": 96,
 }
 STOCK_BATCH_SIZE = 128
+SHOTS = 5
 
 
 def read_sentences(path: Path) -> list[Sentence]:
@@ -36,24 +39,23 @@ def read_sentences(path: Path) -> list[Sentence]:
     return [sentence for document in documents for sentence in document.sentences]
 
 
-def make_docs(vocab: Vocab, sentences: Iterable[Sentence]) -> list[Doc]:
-    """Make docs without annotation."""
-    return [Doc(vocab, words=sentence.words) for sentence in sentences]
+def draw_support(sentences: list[Sentence], seed: int) -> list[Sentence]:
+    """Draw a support set with `SHOTS` mentions of each type."""
+    mentions = [Counter(label for *_, label in s.entities) for s in sentences]
+    return [sentences[i] for i in sample_greedily(mentions, SHOTS, seed)]
 
 
-def make_examples(
-    vocab: Vocab, sentences: Iterable[Sentence], labels: Iterable[str] | None = None
-) -> list[Example]:
+def make_references(vocab: Vocab, sentences: Iterable[Sentence]) -> list[Doc]:
+    """Make annotated docs."""
+    return [eg.reference for eg in make_examples(vocab, sentences)]
+
+
+def make_examples(vocab: Vocab, sentences: Iterable[Sentence]) -> list[Example]:
     """Make examples that any of the recognizers can learn from."""
-    wanted = None if labels is None else set(labels)
     examples = []
     for sentence in sentences:
         reference = Doc(vocab, words=sentence.words)
-        ents = [
-            Span(reference, start, end, label=label)
-            for start, end, label in sentence.entities
-            if wanted is None or label in wanted
-        ]
+        ents = [Span(reference, *entity) for entity in sentence.entities]
         reference.set_ents(ents)
         reference.spans[SPANS_KEY] = ents
         examples.append(Example(Doc(vocab, words=sentence.words), reference))
@@ -102,12 +104,6 @@ def train_briefly(
 ) -> Language:
     """Initialize a pipeline and train its recognizer over the frozen transformer, so
     that it finds something. How much that is differs, see "entities" in the results.
-
-    nlp (Language): The pipeline.
-    sentences (List[Sentence]): What to learn from.
-    updates (int): How often it is updated.
-    size (int): Sentences in an update.
-    RETURNS (Language): The pipeline.
     """
     examples = make_examples(nlp.vocab, sentences)
     optimizer = nlp.initialize(lambda: examples)

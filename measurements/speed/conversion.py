@@ -25,6 +25,7 @@ from spacy_epnet.corpora.tags import write_tags
 from .measuring import get_seconds, read_own_peak, run_apart
 
 COPIES = (1, 4, 8)
+MODULE = "measurements.speed.conversion"
 
 
 def rewrite_as_bio(source: Path, target: Path) -> int:
@@ -38,16 +39,6 @@ def rewrite_as_bio(source: Path, target: Path) -> int:
                 file.write("".join(f"{word}\t{tag}\n" for word, tag in rows) + "\n")
                 count += 1
     return count
-
-
-def get_peak_memory(source: Path, folder: Path) -> float:
-    """Peak resident memory, in MB, of converting a file in a process of its own."""
-    output = str(folder / "memory.spacy")
-    return float(
-        run_apart(
-            "measurements.speed.conversion", str(source), "--measure-memory", output
-        )
-    )
 
 
 def main(
@@ -83,7 +74,8 @@ def main(
         for copies in COPIES:
             repeated = folder / f"{copies}.iob"
             repeated.write_bytes(bio.read_bytes() * copies)
-            memory[copies] = get_peak_memory(repeated, folder)
+            arguments = [str(repeated), "--measure-memory", str(folder / "out.spacy")]
+            memory[copies] = float(run_apart(MODULE, *arguments))
     medians = {name: statistics.median(values) for name, values in seconds.items()}
     ratio = medians["epnet"] / medians["spacy"]
     rows = [

@@ -1,6 +1,5 @@
 """Measure speed and F1 of the encoder in bfloat16 and float32."""
 
-from collections import Counter
 from functools import partial
 from typing import Any, get_args
 
@@ -10,16 +9,14 @@ from spacy.tokens import Doc
 
 from spacy_epnet import adapt
 from spacy_epnet.corpora.documents import Sentence
-from spacy_epnet.corpora.sampling import sample_greedily
 from spacy_epnet.encoder.shim import Inference
 
-from .contestants import make_examples
+from .contestants import SHOTS, draw_support, make_examples, make_references
 from .measuring import compare, show, take_turns
 from .recognition import BLOCK
 from .setup import Setup, Table
 
 TARGETS = ("wnut17", "crossner_politics")
-SHOTS = 5
 FULL = "float32"
 
 
@@ -32,16 +29,14 @@ def measure_target(setup: Setup, target: str) -> Table:
     """Compare the settings on one target, by speed and predictions. Adapting encodes
     with the same setting, so that it learns a little else as well."""
     dev = setup.read(f"{target}/dev.txt")
-    mentions = [Counter(label for *_, label in s.entities) for s in dev]
-    support = [dev[i] for i in sample_greedily(mentions, SHOTS, 0)]
+    support = draw_support(dev, seed=0)
     query = setup.read(f"{target}/test.txt", limit=BLOCK if setup.quick else None)
     nlps: dict[str, Language] = {}
     found: dict[str, list[Doc]] = {}
     for name in get_args(Inference):
         setting = {"components.transformer.model.inference": name}
         source = spacy.load(setup.source, config=setting)
-        docs = [eg.reference for eg in make_examples(source.vocab, support)]
-        nlps[name] = adapt(source, docs).nlp
+        nlps[name] = adapt(source, make_references(source.vocab, support)).nlp
         found[name] = []
     blocks = [query[i : i + BLOCK] for i in range(0, len(query), BLOCK)]
     seconds = take_turns(

@@ -63,13 +63,8 @@ TEXTS: dict[str, Callable[[int], dict[str, Any]]] = {
 
 
 def measure(name: str, counts: list[int], repeats: int, folder: Path) -> list[float]:
-    """Seconds of the processor that texts take.
-
-    name (str): A key of `TEXTS`.
-    counts (List[int]): Entities of each text.
-    repeats (int): How often each is read. The shortest time counts.
-    folder (Path): Where files are made.
-    RETURNS (List[float]): The seconds of each.
+    """Return the seconds of the processor that a text of each length takes. It is read
+    several times, of which the shortest counts.
     """
     seconds = [float("inf")] * len(counts)
     for _ in range(repeats):

@@ -21,6 +21,7 @@ def take_turns(
     contestants: dict[str, Callable[[Any], object]],
     blocks: Sequence[Any],
     *,
+    measure: Callable[[Callable[[], Any]], float] = get_seconds,
     on_block: Callable[[int], object] = lambda count: None,
 ) -> dict[str, list[float]]:
     """Time contestants on blocks of work, all on one block before the next.
@@ -30,6 +31,8 @@ def take_turns(
 
     contestants (Dict[str, Callable[[Any], object]]): What each does with a block.
     blocks (Sequence[Any]): The work.
+    measure (Callable[[Callable[[], Any]], float]): Calls a contestant and returns the
+        seconds: `operator.call` if it returns them itself.
     on_block (Callable[[int], object]): Told how many blocks are done.
     RETURNS (Dict[str, List[float]]): The seconds of each contestant for each block.
     """
@@ -38,19 +41,15 @@ def take_turns(
     for i, block in enumerate(blocks):
         turn = i % len(names)
         for name in names[turn:] + names[:turn]:
-            seconds[name].append(get_seconds(partial(contestants[name], block)))
+            seconds[name].append(measure(partial(contestants[name], block)))
         on_block(i + 1)
     return seconds
 
 
 def compare(seconds: list[float], others: list[float]) -> dict[str, float]:
-    """Compute how many times as fast one is as another.
-
-    seconds (List[float]): The seconds of the one for each block.
-    others (List[float]): Those of the other, for the same blocks.
-    RETURNS (Dict[str, float]): The middle, smallest and largest ratio of a block, and
-        that of all the work. The middle one doesn't depend on what else a machine did
-        during a block.
+    """Compute how many times as fast one is as another, by their seconds for the same
+    blocks: the middle, smallest and largest ratio of a block, and that of all the work.
+    The middle one doesn't depend on what else a machine did during a block.
     """
     ratios = [b / a for a, b in zip(seconds, others, strict=True)]
     return {

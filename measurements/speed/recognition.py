@@ -9,13 +9,7 @@ from typing import Any
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from .contestants import (
-    count_entities,
-    make_docs,
-    make_long_text,
-    make_pipeline,
-    train_briefly,
-)
+from .contestants import count_entities, make_long_text, make_pipeline, train_briefly
 from .measuring import compare, judge, show, take_turns
 from .setup import Setup, Table
 
@@ -51,7 +45,7 @@ def measure_recognition(setup: Setup) -> Iterator[Table]:
         for i, name in enumerate(names, 1):
             nlp = make_pipeline(path, **CONTESTANTS[name])
             nlps[name] = train_briefly(nlp, train)
-            count_entities(nlp, make_docs(nlp.vocab, train))  # warms up
+            recognize(nlp, [sentence.words for sentence in train])  # warms up
             setup.report_progress(f"{encoder}, preparing", len(names))(i)
         for corpus, blocks in get_blocks(setup).items():
             on_block = setup.report_progress(f"{encoder}, {corpus}", len(blocks))

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from operator import call
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -61,13 +62,10 @@ def measure_startup(setup: Setup) -> list[Table]:
 def measure_imports(setup: Setup) -> Table:
     """Start Python again and again, and see how long it computes."""
     repeats = 4 if setup.quick else 15
-    seconds: dict[str, list[float]] = {name: [] for name in SCRIPTS}
-    take_turns(
-        {
-            name: lambda _, n=name, s=script: seconds[n].append(run(*s))  # type: ignore[misc]
-            for name, script in SCRIPTS.items()
-        },
+    seconds = take_turns(
+        {name: lambda _, s=script: run(*s) for name, script in SCRIPTS.items()},  # type: ignore[misc]
         range(repeats),
+        measure=call,
         on_block=setup.report_progress("imports", repeats),
     )
     rows, results = [], {}

@@ -86,10 +86,7 @@ class Run:
         stdin.flush()
 
     def read(self) -> Any:
-        """Wait for an answer.
-
-        RETURNS (Any): What the task found.
-        """
+        """Wait for an answer: what the task found."""
         line = cast(IO[str], self.process.stdout).readline()
         if not line:
             code = self.process.wait()
@@ -125,9 +122,8 @@ class Versions:
     def run(
         self, task: str, *, threads: int | None = None, **request: Any
     ) -> tuple[Any, Any]:
-        """Run a task in both at once. See `Checkout.start` for the arguments.
-
-        RETURNS (Tuple[Any, Any]): What it found in the old and in the new version.
+        """Return what a task finds in the old and in the new version, which run at
+        once. See `Checkout.start` for the arguments.
         """
         request["encoders"] = self.encoders
         with (

@@ -37,13 +37,7 @@ class Target(NamedTuple):
 
 
 def read_target(name: str, corpora: Path, limit: int) -> Target:
-    """Read a target.
-
-    name (str): "demo", or a folder of the corpora.
-    corpora (Path): The folder with the corpora.
-    limit (int): The most test texts.
-    RETURNS (Target): The target.
-    """
+    """Read "demo" or a folder of the corpora, with so many test texts at most."""
     if name == "demo":
         dev, test = DEMO / "spaceflight-dev.jsonl", DEMO / "spaceflight-test.jsonl"
         return Target(read_marked(dev), read_marked(test)[:limit])

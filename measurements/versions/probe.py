@@ -93,11 +93,8 @@ def hash_weights(nlp: Language) -> str:
 
 
 def predict(nlp: Language, texts: list[Text]) -> Json:
-    """Recognize entities, and hash them and their probabilities.
-
-    nlp (Language): The pipeline, whose last component is a recognizer.
-    texts (List[Text]): Marked texts.
-    RETURNS (Dict[str, Any]): The hashes, the number of entities, and the micro-F1.
+    """Recognize entities by the last component, and hash them and their probabilities.
+    Return the hashes, the number of entities, and the micro-F1.
     """
     key = nlp.pipeline[-1][1].spans_key  # type: ignore[attr-defined]
     found: list[Any] = []

@@ -3,8 +3,8 @@
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from operator import call
 from statistics import median
-from typing import Any
 
 from ..speed.measuring import compare, show, take_turns
 from ..speed.setup import Table
@@ -37,43 +37,23 @@ def compare_speed(setup: Versions) -> Iterator[Table]:
         "loading": [{"work": "loading"}] * n_blocks,
     }
     for source in setup.sources:
-        request: dict[str, Any] = {
-            "source": source,
-            "encoders": setup.encoders,
-            "case": case,
-        }
+        request = {"source": source, "encoders": setup.encoders, "case": case}
         with (
             setup.old.start("time", **request) as old,
             setup.new.start("time", **request) as new,
         ):
             timers = {"old": make_timer(old), "new": make_timer(new)}
             seconds = {
-                work: time_in_turns(timers, blocks) for work, blocks in rounds.items()
+                work: take_turns(timers, blocks, measure=call)
+                for work, blocks in rounds.items()
             }
         yield make_table(f"speed, source {source}", seconds)
     timers = {
         "old": lambda block: time_import(setup.old),
         "new": lambda block: time_import(setup.new),
     }
-    seconds = {"import": time_in_turns(timers, [{}] * n_blocks)}
+    seconds = {"import": take_turns(timers, [{}] * n_blocks, measure=call)}
     yield make_table("speed, import", seconds)
-
-
-def time_in_turns(
-    contestants: dict[str, Callable[[dict[str, object]], float]],
-    blocks: list[dict[str, object]],
-) -> dict[str, list[float]]:
-    """Let each version time a block itself, all versions before the next block."""
-    seconds: dict[str, list[float]] = {name: [] for name in contestants}
-
-    def note(name: str, block: dict[str, object]) -> None:
-        seconds[name].append(contestants[name](block))
-
-    take_turns(
-        {name: lambda block, n=name: note(n, block) for name in contestants},  # type: ignore[misc]
-        blocks,
-    )
-    return seconds
 
 
 def make_timer(run: Run) -> Callable[[dict[str, object]], float]:

@@ -9,7 +9,7 @@ from spacy.tokens import Doc
 from spacy.util import dot_to_dict, load_config
 from tqdm import tqdm
 
-from .._compat import import_code, parse_config_overrides, setup_gpu
+from .._compat import import_code, parse_config_overrides
 from ..console import msg
 from ..corpora.conversion import convert
 from ..corpora.corpus import Corpus
@@ -33,10 +33,7 @@ from .options import (
 SECTION = "adapt"
 
 
-@epnet_cli.command(
-    "adapt",
-    context_settings=WITH_SETTINGS,
-)
+@epnet_cli.command("adapt", context_settings=WITH_SETTINGS)
 def adapt_cli(
     ctx: typer.Context,
     model: Source,
@@ -73,7 +70,6 @@ def adapt_cli(
     from ..adapting import adapt
 
     import_code(code)
-    setup_gpu(use_gpu, silent=True)
     with report_errors("Nothing was adapted"):
         base, changes = read_settings(config, profile, ctx.args)
         inputs = [locate_pipeline(model), support, config, code]
@@ -141,12 +137,7 @@ def read_settings(
 
 
 def read_examples(support: Path, nlp: Language) -> list[Doc]:
-    """Read marked examples in any format.
-
-    support (Path): The file, or a folder.
-    nlp (Language): The pipeline.
-    RETURNS (List[Doc]): Annotated docs.
-    """
+    """Read marked examples in any format, from a file or a folder."""
     if support.suffix == ".spacy":
         return Corpus(support).docs
     with TemporaryDirectory() as folder:

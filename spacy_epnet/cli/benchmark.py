@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 from tqdm import tqdm
 
-from .._compat import import_code, setup_gpu
+from .._compat import import_code
 from ..console import msg
 from ..errors import InvalidSettingError
 from ..sources.catalog import load_pipeline, locate_pipeline
@@ -27,10 +27,7 @@ from .options import (
 )
 
 
-@epnet_cli.command(
-    "benchmark",
-    context_settings=WITH_SETTINGS,
-)
+@epnet_cli.command("benchmark", context_settings=WITH_SETTINGS)
 def benchmark_cli(
     ctx: typer.Context,
     model: Source,
@@ -78,7 +75,6 @@ def benchmark_cli(
     from ..evaluation.benchmark import Benchmark, Profile, make_targets
 
     import_code(code)
-    setup_gpu(use_gpu, silent=True)
     paths, options = split_paths(list(map(str, corpora)))
     with report_errors("The benchmark stopped", output):
         manifests = [find_manifest(path) for path in given or []]
@@ -105,12 +101,7 @@ def benchmark_cli(
 
 
 def run_benchmark(benchmark: Any, output: Path | None) -> Any:
-    """Make all runs of a benchmark, or those that are left, with a bar.
-
-    benchmark (Benchmark): The benchmark.
-    output (Optional[Path]): The file of its results.
-    RETURNS (Results): The results.
-    """
+    """Make all runs of a benchmark, or those that are left, with a bar."""
     from ..evaluation.results import Results
 
     results = Results(output, benchmark.describe())
@@ -191,14 +182,13 @@ def print_results(results: Any, *, per_type: bool) -> None:
         failed = f", {group['failed']} more failed" if group["failed"] else ""
         target, profile = group["target"], group["profile"]
         msg.divider(f"{target}, {profile}, {kind}, {n_sets} sets{failed}")
-        rows = [("all", *(format_spread(group[key]) for key in "prf"))]
-        if per_type:
-            rows += [
-                (label, *(format_spread(scores[key]) for key in "prf"))
-                for label, scores in group["per_type"].items()
-            ]
+        shown = {"all": group, **(group["per_type"] if per_type else {})}
+        rows = [
+            (label, *(format_spread(scores[key]) for key in "prf"))
+            for label, scores in shown.items()
+        ]
         header = ("type", "precision", "recall", "F1")
-        msg.table(rows, header=header, aligns=("l", "r", "r", "r"))
+        msg.figures(rows, header=header, divider=False)
         seconds = {part: value["mean"] for part, value in group["seconds"].items()}
         msg.text(
             f"Encoding the query set took {seconds['encode_query']:.1f} s. Each "
@@ -209,4 +199,4 @@ def print_results(results: Any, *, per_type: bool) -> None:
         msg.warn(f"There is no result for {key}", reason)
     header, rows = results.get_overview()
     msg.divider("F1, mean ± standard deviation over support sets")
-    msg.table(rows, header=header, aligns=("l", *("r" for _ in header[1:])))
+    msg.figures(rows, header=header, divider=False)

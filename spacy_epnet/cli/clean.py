@@ -48,11 +48,7 @@ def clean_cli(
 
 
 def list_outputs(project_dir: Path) -> list[tuple[Path, str]]:
-    """List the outputs of a project that exist, with their checksums when made.
-
-    project_dir (Path): The project's folder.
-    RETURNS (List[Tuple[Path, str]]): Path and checksum of each.
-    """
+    """List the outputs of a project that exist, with their checksums when made."""
     lock_file = project_dir / LOCK_FILE
     entries: Any = srsly.read_yaml(lock_file) if lock_file.exists() else {}
     try:

@@ -217,7 +217,7 @@ def show_statistics(found: Statistics) -> None:
         msg.text(hint)
     per_type = facts["entities_per_type"].items()
     if per_type:
-        msg.table(list(per_type), header=("type", "entities"), aligns=("l", "r"))
+        msg.figures(per_type, header=("type", "entities"), divider=False)
     if found.dropped:
-        dropped = list(found.dropped.most_common())
-        msg.table(dropped, header=("made None", "entities"), aligns=("l", "r"))
+        dropped = found.dropped.most_common()
+        msg.figures(dropped, header=("made None", "entities"), divider=False)

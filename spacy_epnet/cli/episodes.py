@@ -143,14 +143,12 @@ def measure(found: Any, results: Any, total: int) -> float:
 def print_results(results: Any, *, per_type: bool) -> None:
     """Print the scores of all episodes together."""
     summary = results.summarize()
-    rows = [("all", *(f"{summary[key]:.2f}" for key in "prf"))]
-    if per_type:
-        rows += [
-            (label, *(f"{scores[key]:.2f}" for key in "prf"))
-            for label, scores in summary["per_type"].items()
-        ]
-    header = ("type", "precision", "recall", "F1")
-    msg.table(rows, header=header, aligns=("l", "r", "r", "r"), divider=True)
+    shown = {"all": summary, **(summary["per_type"] if per_type else {})}
+    rows = [
+        (label, *(f"{scores[key]:.2f}" for key in "prf"))
+        for label, scores in shown.items()
+    ]
+    msg.figures(rows, header=("type", "precision", "recall", "F1"))
     seconds = summary["seconds_per_episode"]
     msg.text(f"{summary['episodes']} episodes, {seconds:.2f} s each")
     reasons = [run["failed"] for run in results.runs.values() if "failed" in run]

@@ -5,7 +5,7 @@ import srsly
 import typer
 from tqdm import tqdm
 
-from .._compat import import_code, setup_gpu
+from .._compat import import_code
 from ..console import msg
 from ..corpora.corpus import Corpus
 from ..errors import CorpusError
@@ -42,7 +42,6 @@ def mistakes_cli(
     Example: spacy epnet mistakes training/adapted test.spacy --output mistakes.json
     """
     import_code(code)
-    setup_gpu(use_gpu, silent=True)
     with report_errors("Nothing was analyzed"):
         check_outputs([output], [locate_pipeline(model), corpus, code])
         nlp = load_pipeline(model)
@@ -56,13 +55,7 @@ def mistakes_cli(
 
 
 def analyze(nlp: Any, corpus: Path, name: str | None) -> Any:
-    """Recognize a corpus, and compare with what is marked.
-
-    nlp (Language): The pipeline.
-    corpus (Path): The corpus.
-    name (Optional[str]): The component, if there are several recognizers.
-    RETURNS (Analysis): What went wrong.
-    """
+    """Recognize a corpus, and compare with what is marked."""
     from ..evaluation.mistakes import (
         Analysis,
         find_mistakes,
@@ -86,36 +79,24 @@ def print_analysis(analysis: Any, count: int) -> None:
 
     msg.divider("What became of the entities of each type")
     rows = [(label, *kinds.values()) for label, kinds in analysis.count_kinds().items()]
-    aligns = ("l", *("r" for _ in KINDS))
-    msg.table(rows, header=("type", *KINDS), aligns=aligns, divider=True)
+    msg.figures(rows, header=("type", *KINDS))
     msg.divider("What is marked (rows), and what is recognized")
     table = analysis.confuse()
     rows = [(label, *others.values()) for label, others in table.items()]
-    aligns = ("l", *("r" for _ in table))
-    msg.table(rows, header=("", *table), aligns=aligns, divider=True)
+    msg.figures(rows, header=("", *table))
     msg.divider("Entities that are right, by their length in tokens")
     widths = analysis.count_widths().items()
     rows = [(width, format_share(counts)) for width, counts in widths]
-    msg.table(rows, header=("tokens", "right"), aligns=("l", "r"), divider=True)
+    msg.figures(rows, header=("tokens", "right"))
     msg.divider("The same, by whether their text is in the support set")
     rows = [
         (label, own["texts"], format_share(own["known"]), format_share(own["new"]))
         for label, own in analysis.count_forms().items()
     ]
-    header = ("type", "different texts", "in the support set", "new")
-    msg.table(rows, header=header, aligns=("l", "r", "r", "r"), divider=True)
+    msg.figures(rows, header=("type", "different texts", "in the support set", "new"))
     msg.divider("The most frequent mistakes")
-    rows = [
-        (
-            found["times"],
-            found["kind"],
-            found["text"],
-            found["gold"] or "",
-            found["predicted"] or "",
-            found["predicted_text"] or "",
-        )
-        for found in analysis.list_common(count)
-    ]
+    keys = ("times", "kind", "text", "gold", "predicted", "predicted_text")
+    rows = [[found[key] or "" for key in keys] for found in analysis.list_common(count)]
     header = ("times", "mistake", "text", "marked", "recognized", "as")
     msg.table(rows, header=header, max_col=40, divider=True)
 

@@ -10,8 +10,8 @@ from thinc.api import require_gpu
 from ..console import msg
 
 
-def check_gpu(gpu_id: int) -> int:
-    """End a command that asks for a GPU which isn't there."""
+def choose_gpu(gpu_id: int) -> int:
+    """Use a GPU from here on, or end a command that asks for one which isn't there."""
     if gpu_id >= 0:
         try:
             require_gpu(gpu_id)
@@ -72,7 +72,7 @@ CodeFile: TypeAlias = Annotated[
 ]
 GpuId: TypeAlias = Annotated[
     int,
-    typer.Option("--gpu-id", "-g", help="GPU ID or -1 for CPU", callback=check_gpu),
+    typer.Option("--gpu-id", "-g", help="GPU ID or -1 for CPU", callback=choose_gpu),
 ]
 Shots: TypeAlias = Annotated[
     str, typer.Option(help="Mentions of each type in a support set, with commas")

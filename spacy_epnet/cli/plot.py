@@ -1,10 +1,11 @@
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
 import typer
 
-from .._compat import import_code, setup_gpu
+from .._compat import import_code
 from ..console import msg
 from ..corpora.corpus import Corpus
 from ..errors import SettingError
@@ -53,25 +54,17 @@ def prototypes_cli(
     from ..evaluation.geometry import make_heat_map
     from ..evaluation.plots import draw_heat_maps
 
-    def make(nlp: Any) -> Any:
-        return make_heat_map(nlp, name)
-
-    def draw_all(maps: Any) -> Any:
-        return draw_heat_maps(maps, with_free=all_rows)
-
-    prepare(code, use_gpu)
-    maps = draw(models, output, [code], make, draw_all)
+    import_code(code)
+    make = partial(make_heat_map, name=name)
+    maps = draw(
+        models, output, [code], make, partial(draw_heat_maps, with_free=all_rows)
+    )
     rows = [
         (title, *("" if v is None else f"{v:.2f}" for v in heat.summarize().values()))
         for title, heat in maps.items()
     ]
     msg.text("Mean squared distances:")
-    msg.table(
-        rows,
-        header=("pipeline", "all", "types", "None and types"),
-        aligns=("l", "r", "r", "r"),
-        divider=True,
-    )
+    msg.figures(rows, header=("pipeline", "all", "types", "None and types"))
 
 
 @plot_cli.command("spans")
@@ -102,19 +95,13 @@ def spans_cli(
         docs = Corpus(corpus, nlp.vocab).docs
         return make_span_map(nlp, docs, name, per_type=per_type, seed=seed)
 
-    prepare(code, use_gpu)
-    maps = draw(
-        models, output, [corpus, code], make, draw_span_maps, extras=[import_tsne]
-    )
+    import_code(code)
+    with report_errors("Nothing was drawn"):
+        import_tsne()
+    maps = draw(models, output, [corpus, code], make, draw_span_maps)
     for title, found in maps.items():
         count = len({*found.labels})
         msg.text(f"{title}: {len(found.labels)} entities of {count} types")
-
-
-def prepare(code: Path | None, use_gpu: int) -> None:
-    """Import code of the user's, and choose the device."""
-    import_code(code)
-    setup_gpu(use_gpu, silent=True)
 
 
 def draw(
@@ -123,7 +110,6 @@ def draw(
     inputs: list[Path | None],
     make: Callable[[Any], Any],
     draw_maps: Callable[[dict[str, Any]], Any],
-    extras: Iterable[Callable[[], object]] = (),
 ) -> dict[str, Any]:
     """Make something of each pipeline, and draw it.
 
@@ -132,15 +118,12 @@ def draw(
     inputs (List[Optional[Path]]): What is read besides.
     make (Callable[[Language], Any]): What is made of a pipeline.
     draw_maps (Callable[[Dict[str, Any]], Figure]): Draws all of it.
-    extras (Iterable[Callable[[], object]]): What imports extras that are needed.
     RETURNS (Dict[str, Any]): What was made, by name.
     """
     from ..evaluation.plots import check_plot, save
 
     with report_errors("Nothing was drawn"):
         check_plot(output)
-        for import_extra in extras:
-            import_extra()
         named: dict[str, str] = {}
         for title, model in map(read_name, models):
             if title in named:

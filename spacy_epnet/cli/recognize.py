@@ -8,11 +8,11 @@ from spacy.scorer import get_ner_prf
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from .._compat import import_code, setup_gpu
-from ..adapting.support import make_bare_example
+from .._compat import import_code
 from ..console import msg, show
 from ..corpora.documents import raise_error
 from ..corpora.files import read_lines
+from ..evaluation.mistakes import recognize_marked
 from ..evaluation.pages import make_page, mark_text
 from ..recognizer.annotation import get_scores
 from ..recognizer.gold import read_gold
@@ -69,7 +69,6 @@ def recognize_cli(
     Example: spacy epnet recognize training/adapted --marked examples.jsonl
     """
     import_code(code)
-    setup_gpu(use_gpu, silent=True)
     for path in (file, marked):
         if path is not None and not path.exists():
             msg.fail("There is no such file", str(path), exits=1)
@@ -116,17 +115,10 @@ def print_rows(doc: Doc, rows: list[tuple[str, ...]]) -> None:
 
 
 def print_comparison(nlp: Language, marked: Path) -> list[Doc]:
-    """Recognize marked texts, and print what is right and wrong.
-
-    nlp (Language): The pipeline.
-    marked (Path): The marked texts.
-    RETURNS (List[Doc]): The texts, with what was recognized.
-    """
-    examples = [make_bare_example(nlp, doc) for doc in read_examples(marked, nlp)]
-    docs = nlp.pipe([eg.predicted for eg in examples])
-    for eg, doc in zip(examples, docs, strict=True):
-        eg.predicted = doc
-        print_rows(doc, list(compare_rows(eg)))
+    """Recognize marked texts, and print what is right and wrong."""
+    examples = recognize_marked(nlp, read_examples(marked, nlp))
+    for eg in examples:
+        print_rows(eg.predicted, list(compare_rows(eg)))
     scores = get_ner_prf(examples)
     if not any(eg.reference.ents for eg in examples):
         msg.warn("Nothing is marked", str(marked))
@@ -175,14 +167,13 @@ def print_explanations(nlp: Language, text: str, name: str | None) -> None:
     for entity in found:
         others = ", ".join(f"{label} {p:.3f}" for label, p in entity.runners_up)
         rows = [
-            ("", f"{entity.label} {entity.probability:.3f}"),
+            (entity.text, f"{entity.label} {entity.probability:.3f}"),
             ("otherwise", others),
             *(
                 (f"near, at {near.distance:.2f}", f'{near.label} "{near.text}"')
                 for near in entity.neighbors
             ),
         ]
-        rows[0] = (entity.text, rows[0][1])
         if not entity.neighbors:
             rows.append(("near", "unknown, the pipeline has kept no examples"))
         msg.table(rows)

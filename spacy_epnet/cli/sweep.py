@@ -3,7 +3,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .._compat import import_code, parse_config_overrides, setup_gpu
+from .._compat import import_code, parse_config_overrides
 from ..console import msg
 from ..sources.catalog import load_pipeline, locate_pipeline
 from ..writing import check_outputs, check_places
@@ -110,7 +110,6 @@ def sweep_cli(
     )
 
     import_code(code)
-    setup_gpu(use_gpu, silent=True)
     paths, options = split_paths(list(map(str, corpora or [])))
     with report_errors("The sweep stopped", output):
         settings = read_varied(varied or [])
@@ -173,8 +172,7 @@ def print_outcomes(outcomes: "dict[str, Outcome]", *, choose_on_query: bool) -> 
     for title, outcome in outcomes.items():
         msg.divider(f"F1 on {title}, mean ± standard deviation over support sets")
         header, rows = make_table(outcome)
-        aligns = ("l", *("r" for _ in header[1:]))
-        msg.table(rows, header=header, aligns=aligns, divider=True)
+        msg.figures(rows, header=header)
     title = next(iter(outcomes))
     is_held_out = title != TARGETS_TITLE
     if is_held_out or choose_on_query:

@@ -49,10 +49,8 @@ class Target(NamedTuple):
 
 
 def make_targets(paths: list[Path]) -> list[Target]:
-    """Read pairs of corpora. A target is called what its folder is called.
-
-    paths (List[Path]): DEV and TEST of each target.
-    RETURNS (List[Target]): The targets, all with names of their own.
+    """Read pairs of DEV and TEST. A target is called what its folder is called, with a
+    number if another is called so, too.
     """
     if len(paths) % 2:
         raise SettingError(
@@ -74,11 +72,7 @@ class Profile(NamedTuple):
     changes: dict[str, Any]
 
     def describe(self, pipe: FewShotRecognizer) -> dict[str, Any]:
-        """List all settings, for one shot and for several, and check them.
-
-        pipe (FewShotRecognizer): The recognizer that is adapted.
-        RETURNS (Dict[str, Any]): The settings, as in a config.
-        """
+        """List all settings, for one shot and for several, and check them."""
         schema = pipe.settings_type.Adapt
         described = {
             name: make_adapt_config(schema, *self, shots=shots, extends=False)
@@ -90,12 +84,7 @@ class Profile(NamedTuple):
 
 
 def describe_source(nlp: Language, pipe: FewShotRecognizer) -> dict[str, Any]:
-    """List what results depend on whatever is measured: the source and the software.
-
-    nlp (Language): The source pipeline.
-    pipe (FewShotRecognizer): Its recognizer.
-    RETURNS (Dict[str, Any]): All of it, in terms of JSON.
-    """
+    """List what results depend on whatever is measured: the source and the software."""
     return {
         "source": f"{nlp.meta['lang']}_{nlp.meta['name']}",
         "source_sha256": hash_pipeline(nlp),
@@ -228,13 +217,9 @@ class Benchmark:
         *,
         on_encode: OnEncode = lambda name, total, count: None,
     ) -> Iterator[tuple[Run, dict[str, Any]]]:
-        """Measure what hasn't been measured yet of one target.
+        """Measure what hasn't been measured yet of one target. See `run`.
 
-        target (Target): The target.
         queries (Queries): Query sets that other benchmarks may have encoded, too.
-        done (Iterable[str]): Keys of the runs that are done.
-        on_encode (Callable[[str, int, int], object]): See `run`.
-        YIELDS (Tuple[Run, Dict[str, Any]]): A run and its results.
         """
         finished = set(done)
         runs = [run for run in self.list_runs(target) if run.key not in finished]
@@ -273,12 +258,7 @@ class Benchmark:
             )
 
     def adapt(self, support: list[Doc], profile: str) -> Adapted:
-        """Adapt the source to a support set.
-
-        support (List[Doc]): The support set.
-        profile (str): How.
-        RETURNS (Adapted): The adapted pipeline.
-        """
+        """Adapt the source to a support set, by one of the profiles."""
         base, changes = self.profiles[profile]
         report = adapt(
             self.nlp, support, name=self.name, profile=base, check=False, **changes
@@ -308,11 +288,8 @@ class Benchmark:
         query = queries.get(pipeline, test, on_docs=on_docs)
         begin = perf_counter()
         scores = query.score(pipeline.recognizer, without=without)
-        seconds = {
-            "encode_query": query.seconds,
-            "recognize": perf_counter() - begin,
-        }
-        return scores, seconds
+        recognize = perf_counter() - begin
+        return scores, {"encode_query": query.seconds, "recognize": recognize}
 
     def _choose_support(self, run: Run, corpus: Corpus) -> list[int]:
         if run.shots is None:

@@ -155,7 +155,7 @@ def read_comparison(files: Iterable[tuple[str, Path]]) -> Comparison:
     for name, path in files:
         text = read_text(path)
         with refuse_others(
-            path, "'{path}' has no results of `spacy epnet benchmark`, or none yet."
+            f"'{path}' has no results of `spacy epnet benchmark`, or none yet."
         ):
             data = srsly.json_loads(text)
             own, hashes = read_scores(name, data), read_hashes(data)
@@ -209,11 +209,8 @@ def read_hashes(data: dict[str, Any]) -> dict[str, tuple[str, str]]:
 
 def get_p_value(differences: list[float]) -> float:
     """Return the probability that chance alone makes a mean difference as large, if
-    each difference may have either sign.
-
-    differences (List[float]): Differences of pairs.
-    RETURNS (float): The share of all choices of signs, or of many of them, in which
-        the mean is as far from 0.
+    each difference may have either sign: the share of all choices of signs, or of many
+    of them, in which the mean is as far from 0.
     """
     from scipy.stats import permutation_test  # takes a while
 

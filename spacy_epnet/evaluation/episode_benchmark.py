@@ -2,14 +2,15 @@
 its query set. Counts are pooled over all episodes."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from spacy.language import Language
 from spacy.scorer import PRFScore
 from spacy.tokens import Doc
+from spacy.training import Example
 
 from ..adapting import adapt
 from ..adapting.support import make_bare_example
@@ -22,14 +23,8 @@ from .benchmark import Profile, describe_source
 from .results import ResultsFile
 
 Scoring: TypeAlias = Literal["sentence", "episode"]
+Pairs: TypeAlias = list[tuple[Doc, Doc]]  # as marked, and as recognized
 Marks: TypeAlias = set[tuple[int, int, int, str]]  # sentence, first, end, type
-
-
-class Pair(NamedTuple):
-    """A sentence of a query set as it is marked, and as it is recognized."""
-
-    gold: Doc
-    predicted: Doc
 
 
 @dataclass
@@ -65,18 +60,13 @@ class EpisodeBenchmark:
     def run(
         self, episodes: Iterable[tuple[int, Episode]]
     ) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Measure episodes.
-
-        episodes (Iterable[Tuple[int, Episode]]): The number of each, and the episode.
-        YIELDS (Tuple[str, Dict[str, Any]]): The number of an episode and its result.
-        """
+        """Measure episodes, given with their numbers."""
         for number, episode in episodes:
             yield str(number), self.measure(episode)
 
     def measure(self, episode: Episode) -> dict[str, Any]:
         """Adapt to an episode and score. The source stays as it is.
 
-        episode (Episode): The episode.
         RETURNS (Dict[str, Any]): The counts of each type, right, wrong and missed, and
             how long it took. If nothing could be learned, all is missed.
         """
@@ -102,22 +92,15 @@ class EpisodeBenchmark:
             docs = [eg.predicted for eg in query]
             recognizer, tokens = adapted.recognizer, adapted.encode(docs)
             recognizer.set_annotations(docs, recognizer.recognize(docs, tokens))
-        pairs = [Pair(eg.reference, eg.predicted) for eg in query]
         seconds = perf_counter() - begin
-        return {**result, "counts": count(pairs, self.scoring), "seconds": seconds}
+        return {**result, "counts": count(query, self.scoring), "seconds": seconds}
 
 
-def count(pairs: list[Pair], scoring: Scoring) -> dict[str, list[int]]:
-    """Count what is right.
-
-    pairs (List[Pair]): The query set of an episode.
-    scoring (str): See `EpisodeBenchmark`.
-    RETURNS (Dict[str, List[int]]): Entities of each type that were found, invented and
-        missed.
-    """
+def count(query: list[Example], scoring: Scoring) -> dict[str, list[int]]:
+    """Count the entities of each type that were found, invented and missed."""
     read = SCORINGS[scoring]
-    gold = read([Pair(pair.gold, pair.gold) for pair in pairs])
-    found = read(pairs)
+    gold = read([(eg.reference, eg.reference) for eg in query])
+    found = read([(eg.reference, eg.predicted) for eg in query])
     counts: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
     for place, marks in enumerate((gold & found, found - gold, gold - found)):
         for label, number in Counter(mark[-1] for mark in marks).items():
@@ -125,21 +108,21 @@ def count(pairs: list[Pair], scoring: Scoring) -> dict[str, list[int]]:
     return dict(sorted(counts.items()))
 
 
-def read_sentences(pairs: list[Pair]) -> Marks:
+def read_sentences(docs: Pairs) -> Marks:
     """List the entities recognized in each sentence, by character."""
     return {
         (i, ent.start_char, ent.end_char, ent.label_)
-        for i, pair in enumerate(pairs)
-        for ent in pair.predicted.ents
+        for i, (_, doc) in enumerate(docs)
+        for ent in doc.ents
     }
 
 
-def read_runs(pairs: list[Pair]) -> Marks:
-    """Runs of tokens that are recognized as one type, whatever sentences they are in,
-    by token of the annotation.
+def read_runs(docs: Pairs) -> Marks:
+    """List runs of tokens that are recognized as one type, whatever sentences they are
+    in, by token of the annotation.
     """
     tags: list[str] = []
-    for gold, predicted in pairs:
+    for gold, predicted in docs:
         own = [OUTSIDE] * len(gold)
         for ent in predicted.ents:
             span: Any = gold.char_span(
@@ -150,10 +133,7 @@ def read_runs(pairs: list[Pair]) -> Marks:
     return {(0, start, end, label) for start, end, label in read_tags(tags, "io")}
 
 
-SCORINGS: dict[Scoring, Callable[[list[Pair]], Marks]] = {
-    "sentence": read_sentences,
-    "episode": read_runs,
-}
+SCORINGS = {"sentence": read_sentences, "episode": read_runs}
 
 
 class EpisodeResults(ResultsFile):
@@ -163,7 +143,11 @@ class EpisodeResults(ResultsFile):
         """RETURNS (Dict[str, Any]): Precision, recall and F1 in per cent, of all
         episodes together and of each type.
         """
-        per_type = self._pool()
+        pooled: dict[str, PRFScore] = defaultdict(PRFScore)
+        for run in self.runs.values():
+            for label, (tp, fp, fn) in run["counts"].items():
+                pooled[label] += PRFScore(tp=tp, fp=fp, fn=fn)
+        per_type = dict(sorted(pooled.items()))
         total = sum(per_type.values(), PRFScore())
         seconds = [run["seconds"] for run in self.runs.values()]
         return {
@@ -173,13 +157,6 @@ class EpisodeResults(ResultsFile):
             "per_type": {label: to_percent(prf) for label, prf in per_type.items()},
             "seconds_per_episode": sum(seconds) / max(1, len(seconds)),
         }
-
-    def _pool(self) -> dict[str, PRFScore]:
-        pooled: dict[str, PRFScore] = defaultdict(PRFScore)
-        for run in self.runs.values():
-            for label, (tp, fp, fn) in run["counts"].items():
-                pooled[label] += PRFScore(tp=tp, fp=fp, fn=fn)
-        return dict(sorted(pooled.items()))
 
 
 def to_percent(prf: PRFScore) -> dict[str, float]:

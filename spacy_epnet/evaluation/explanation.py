@@ -81,11 +81,8 @@ def explain(
 
 
 def recall_support(pipeline: RecognizerPipeline) -> tuple[list[Neighbor], Any]:
-    """List the entities of the support set that a recognizer remembers.
-
-    pipeline (RecognizerPipeline): The pipeline.
-    RETURNS (Tuple[List[Neighbor], numpy.ndarray]): The entities, whose distance to
-        anything is still unknown, and (entities, n) where they are now.
+    """List the entities of the support set that a recognizer remembers, whose distance
+    to anything is still unknown, and (entities, n) where they are now.
     """
     nlp, pipe = pipeline.nlp, pipeline.recognizer
     docs, spans, known = [], [], []

@@ -1,7 +1,7 @@
 """Locate types and spans in the space in which they are compared."""
 
-from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy
@@ -17,6 +17,10 @@ from ..recognizer.pipeline import find_recognizer
 
 NONE = "None"
 BATCH_SIZE = 64
+TOO_FEW = (
+    "There are too few entities to show in this corpus. Give one whose docs have "
+    "entities that line up with the tokens of the pipeline."
+)
 
 
 class HeatMap(NamedTuple):
@@ -56,12 +60,7 @@ class SpanMap(NamedTuple):
 
 
 def make_heat_map(nlp: Language, name: str | None = None) -> HeatMap:
-    """Measure how far types are from each other.
-
-    nlp (Language): The pipeline.
-    name (Optional[str]): The component, if it has several recognizers.
-    RETURNS (HeatMap): The distances.
-    """
+    """Measure how far types are from each other."""
     names, points = list_centers(nlp, name)
     return HeatMap(names, numpy.asarray(get_square_distances(points, points)))
 
@@ -84,13 +83,7 @@ def list_centers(nlp: Language, name: str | None) -> tuple[list[str], Any]:
 def embed_entities(
     nlp: Language, docs: Iterable[Doc], name: str | None = None
 ) -> tuple[list[str], Any]:
-    """Find where entities are.
-
-    nlp (Language): The pipeline.
-    docs (Iterable[Doc]): Docs whose entities are marked.
-    name (Optional[str]): The component, if the pipeline has several recognizers.
-    RETURNS (Tuple[List[str], numpy.ndarray]): Their types and points.
-    """
+    """Return the types and points of the entities that are marked."""
     pipeline = find_recognizer(nlp, name)
     pipe = pipeline.recognizer
     ops = pipe.model.ops
@@ -110,10 +103,7 @@ def embed_entities(
             points = pipe.embed(predicted, tokens, ops.asarray2i(spans))
             parts.append(ops.to_numpy(points))
     if not parts:
-        raise TooFewError(
-            "There are too few entities to show in this corpus. Give one whose docs "
-            "have entities that line up with the tokens of the pipeline."
-        )
+        raise TooFewError(TOO_FEW)
     return labels, numpy.concatenate(parts).astype("float64")
 
 
@@ -132,7 +122,6 @@ def make_span_map(
     name (Optional[str]): The component, if the pipeline has several recognizers.
     per_type (int): The most entities of a type, chosen at random.
     seed (int): Decides what is chosen and how it is laid out.
-    RETURNS (SpanMap): The points.
     """
     tsne = import_tsne()
     labels, points = embed_entities(nlp, docs, name)
@@ -142,37 +131,36 @@ def make_span_map(
     shown = [i for i, label in enumerate(names) if label in {*labels}]
     together = numpy.concatenate([points, centers[shown]])
     if len(together) < 3:
-        raise TooFewError(
-            "There are too few entities to show in this corpus. Give one whose docs "
-            "have entities that line up with the tokens of the pipeline."
-        )
+        raise TooFewError(TOO_FEW)
     perplexity = min(30.0, (len(together) - 1) / 3)
-    plane = tsne(perplexity=perplexity, random_state=seed, init="pca").fit_transform(
-        together
-    )
+    layout = tsne(perplexity=perplexity, random_state=seed, init="pca")
+    plane = layout.fit_transform(together)
     n = len(labels)
     return SpanMap(labels, plane[:n], [names[i] for i in shown], plane[n:])
 
 
 def import_tsne() -> Any:
     """Import scikit-learn's t-SNE, or say how to install it."""
-    try:
+    with require_extra():
         from sklearn.manifold import TSNE
+    return TSNE
+
+
+@contextmanager
+def require_extra() -> Iterator[None]:
+    """Say how to install what plots need, if an import fails."""
+    try:
+        yield
     except ImportError:
         raise MissingExtraError(
             "Plots need Matplotlib and scikit-learn: pip install 'spacy-epnet[viz]'"
         ) from None
-    return TSNE
 
 
 def choose_evenly(labels: list[str], per_type: int, seed: int) -> list[int]:
     """Choose the indices of at most so many of each label, in order."""
-    places: dict[str, list[int]] = defaultdict(list)
-    for i, label in enumerate(labels):
-        places[label].append(i)
-    rng = numpy.random.default_rng(seed)
-    kept = [
-        rng.choice(own, min(per_type, len(own)), replace=False)
-        for _, own in sorted(places.items())
-    ]
-    return sorted(int(i) for i in numpy.concatenate(kept))
+    rng, kept = numpy.random.default_rng(seed), []
+    for label in sorted({*labels}):
+        own = [i for i, other in enumerate(labels) if other == label]
+        kept += rng.choice(own, min(per_type, len(own)), replace=False).tolist()
+    return sorted(kept)

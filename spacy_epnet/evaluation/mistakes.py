@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from spacy.language import Language
 from spacy.tokens import Doc, Span
 from spacy.training import Example
+from spacy.vocab import Vocab
 
 from ..adapting.support import make_bare_example
 
@@ -54,13 +55,7 @@ class Finding(NamedTuple):
 def recognize_marked(
     nlp: Language, docs: Iterable[Doc], on_doc: Callable[[], object] = lambda: None
 ) -> list[Example]:
-    """Let a pipeline recognize marked docs.
-
-    nlp (Language): The pipeline.
-    docs (Iterable[Doc]): The docs.
-    on_doc (Callable[[], object]): Called after each.
-    RETURNS (List[Example]): What is marked, with what is recognized.
-    """
+    """Let a pipeline recognize marked docs. `on_doc` is called after each."""
     examples = [make_bare_example(nlp, doc) for doc in docs]
     recognized = nlp.pipe([eg.predicted for eg in examples])
     for eg, doc in zip(examples, recognized, strict=True):
@@ -70,11 +65,8 @@ def recognize_marked(
 
 
 def find_mistakes(examples: Iterable[Example]) -> list[Finding]:
-    """Compare what is recognized with what is marked.
-
-    examples (Iterable[Example]): Marked docs, with predictions.
-    RETURNS (List[Finding]): One for each entity that is marked, right ones too, and
-        for each that is invented.
+    """Return a finding for each entity that is marked, right ones too, and for each
+    that is invented.
     """
     return [
         finding
@@ -84,26 +76,21 @@ def find_mistakes(examples: Iterable[Example]) -> list[Finding]:
 
 
 def compare(index: int, gold: list[Span], predicted: list[Span]) -> list[Finding]:
-    """Find what became of the entities of a doc.
+    """Find what became of the entities of a doc, in the order of the text.
 
     index (int): The index of the doc in the corpus.
     gold (List[Span]): What is marked.
     predicted (List[Span]): What is recognized.
-    RETURNS (List[Finding]): The findings, in the order of the text.
+    RETURNS (List[Finding]): The findings.
     """
     pairs = match([to_mark(ent) for ent in gold], [to_mark(ent) for ent in predicted])
-    met = [predicted[pairs[i]] if i in pairs else None for i in range(len(gold))]
     left = [ent for j, ent in enumerate(predicted) if j not in pairs.values()]
-    findings = [
-        *(
-            make_finding(index, ent, other)
-            for ent, other in zip(gold, met, strict=True)
-        ),
-        *(make_finding(index, None, ent) for ent in left),
-    ]
-    starts = [ent.start_char for ent in (*gold, *left)]
-    order = sorted(range(len(findings)), key=lambda i: (starts[i], i))
-    return [findings[i] for i in order]
+    met: list[tuple[int, Finding]] = []
+    for i, ent in enumerate(gold):
+        other = predicted[pairs[i]] if i in pairs else None
+        met.append((ent.start_char, make_finding(index, ent, other)))
+    met += [(ent.start_char, make_finding(index, None, ent)) for ent in left]
+    return [finding for _, finding in sorted(met, key=lambda pair: pair[0])]
 
 
 def make_finding(index: int, gold: Span | None, predicted: Span | None) -> Finding:
@@ -205,13 +192,13 @@ class Analysis:
         """RETURNS (Dict[str, Dict[str, int]]): How many entities of each length, in
         tokens, are marked, and how many are right.
         """
-        counts: dict[int, Counter[str]] = defaultdict(Counter)
+        groups: dict[int, list[Finding]] = defaultdict(list)
         for f in self.findings:
             if f.gold is not None:
-                counts[min(f.width, LONGEST)].update(tally(f))
+                groups[min(f.width, LONGEST)].append(f)
         return {
-            f"{width}{'+' if width == LONGEST else ''}": share(counts[width])
-            for width in sorted(counts)
+            f"{width}{'+' if width == LONGEST else ''}": tally(own)
+            for width, own in sorted(groups.items())
         }
 
     def count_forms(self) -> dict[str, dict[str, Any]]:
@@ -219,20 +206,17 @@ class Analysis:
         its entities have, and how many of them are right, of texts that are in the
         support set and of others.
         """
-        forms: dict[str, set[str]] = defaultdict(set)
-        counts: dict[tuple[str, bool], Counter[str]] = defaultdict(Counter)
+        groups: dict[str, list[Finding]] = defaultdict(list)
         for f in self.findings:
             if f.gold is not None:
-                form = f.text.lower()
-                forms[f.gold].add(form)
-                counts[f.gold, form in self.known].update(tally(f))
+                groups[f.gold].append(f)
         return {
             label: {
-                "texts": len(own),
-                "known": share(counts[label, True]),
-                "new": share(counts[label, False]),
+                "texts": len({f.text.lower() for f in own}),
+                "known": tally(f for f in own if f.text.lower() in self.known),
+                "new": tally(f for f in own if f.text.lower() not in self.known),
             }
-            for label, own in sorted(forms.items())
+            for label, own in sorted(groups.items())
         }
 
     def list_common(self, count: int = 10) -> list[dict[str, Any]]:
@@ -262,27 +246,16 @@ class Analysis:
         }
 
 
-def tally(finding: Finding) -> dict[str, int]:
-    """Count one entity, and whether it is right."""
-    return {"marked": 1, "right": int(finding.kind == "right")}
-
-
-def share(counts: Counter[str]) -> dict[str, int]:
-    """Return how many are marked, and how many are right."""
-    return {"marked": counts["marked"], "right": counts["right"]}
+def tally(findings: Iterable[Finding]) -> dict[str, int]:
+    """Count entities that are marked, and how many of them are right."""
+    kinds = [finding.kind for finding in findings]
+    return {"marked": len(kinds), "right": kinds.count("right")}
 
 
 def list_known(support: Iterable[dict[str, Any]]) -> set[str]:
-    """List the entities that a recognizer remembers, in lower case.
-
-    support (Iterable[Dict[str, Any]]): Its support set, as it is kept.
-    RETURNS (Set[str]): Their texts.
-    """
+    """List the texts of the entities in a kept support set, in lower case."""
     known = set()
     for example in support:
-        for start, end, _ in example["ents"]:
-            words = example["words"][start:end]
-            spaces = example["spaces"][start:end]
-            parts = (w + " " * bool(s) for w, s in zip(words, spaces, strict=True))
-            known.add("".join(parts).strip().lower())
+        doc = Doc(Vocab(), words=example["words"], spaces=example["spaces"])
+        known |= {doc[start:end].text.lower() for start, end, _ in example["ents"]}
     return known

@@ -88,11 +88,7 @@ def join_titles(*titles: str) -> str:
 
 
 def make_table(outcome: Outcome) -> tuple[list[str], list[list[str]]]:
-    """Make a table with a row for each value.
-
-    outcome (Outcome): What they give.
-    RETURNS (Tuple[List[str], List[List[str]]]): Header and rows.
-    """
+    """Return the header and the rows of a table, with a row for each value."""
     rows = [
         [value, *(format_cell(outcome, value, shots) for shots in outcome.shots)]
         for value in outcome.values

@@ -47,12 +47,7 @@ figcaption { font-size: .9rem; opacity: .8; }
 
 
 def make_page(title: str, sections: Iterable[tuple[str, str]]) -> str:
-    """Put a page together.
-
-    title (str): What it is called.
-    sections (Iterable[Tuple[str, str]]): The heading of each section, and its HTML.
-    RETURNS (str): The page.
-    """
+    """Make a page of sections, each a heading and its HTML."""
     kept = [(heading, body) for heading, body in sections if body]
     links = "".join(
         f'<a href="#part-{i}">{escape(heading)}</a>'

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..errors import MissingExtraError, SettingError
+from ..errors import SettingError
 from ..writing import write_whole
 from .benchmark import format_shots
 from .comparison import Row
-from .geometry import HeatMap, SpanMap
+from .geometry import HeatMap, SpanMap, require_extra
 
 SUFFIXES = (".png", ".svg", ".pdf")
 # Okabe and Ito's colors, which color-blind readers can tell apart.
@@ -44,18 +44,14 @@ class Line(NamedTuple):
 
 def make_figure(width: float, height: float) -> Any:
     """Make an empty figure, in inches."""
-    try:
+    with require_extra():
         from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtraError(
-            "Plots need Matplotlib and scikit-learn: pip install 'spacy-epnet[viz]'"
-        ) from None
     return Figure(figsize=(width, height), layout="constrained")
 
 
 def save(figure: Any, output: Path) -> None:
     """Write a figure, whose suffix says what kind of file it is."""
-    check_suffix(output)
+    check_plot(output)
     with write_whole(output) as path:
         render(figure, path, output.suffix.removeprefix("."))
 
@@ -68,24 +64,14 @@ def render(figure: Any, file: Any, kind: str) -> None:
     figure.savefig(file, format=kind, dpi=150)
 
 
-def check_suffix(output: Path) -> None:
-    """Refuse kinds of files that can't be drawn."""
+def check_plot(output: Path) -> None:
+    """Refuse a plot that can't be drawn, before there is anything to draw."""
     if output.suffix not in SUFFIXES:
         known = ", ".join(SUFFIXES)
         raise SettingError(
             f"Can't draw '{output}': the name of a plot ends in one of {known}, which "
             "says what kind of file it is."
         )
-
-
-def check_plot(output: Path) -> None:
-    """Refuse a plot that can't be drawn, before there is anything to draw."""
-    check_suffix(output)
-    check_installed()
-
-
-def check_installed() -> None:
-    """Refuse to draw without Matplotlib, before there is anything to draw."""
     make_figure(1, 1)
 
 
@@ -98,10 +84,8 @@ def get_style(number: int) -> dict[str, str]:
 
 
 def draw_comparison(rows: list[Row]) -> Any:
-    """Draw the average F1 of systems, a bar for each and each number of shots.
-
-    rows (List[Row]): The figures. Those without an average are left out.
-    RETURNS (Figure): The figure.
+    """Draw the average F1 of systems, a bar for each and each number of shots. Those
+    without an average are left out.
     """
     known = {(row.name, row.shots): row.average for row in rows}
     names = list(dict.fromkeys(row.name for row in rows if row.average is not None))
@@ -135,7 +119,6 @@ def draw_heat_maps(maps: Mapping[str, HeatMap], *, with_free: bool = False) -> A
 
     maps (Mapping[str, HeatMap]): The distances, by the names of the pipelines.
     with_free (bool): Whether what stands for no type is drawn, too.
-    RETURNS (Figure): The figure.
     """
     sizes = [len(m.names) if with_free else m.n_types for m in maps.values()]
     few = min(MANY_NAMES, max(sizes))
@@ -153,11 +136,7 @@ def draw_heat_maps(maps: Mapping[str, HeatMap], *, with_free: bool = False) -> A
 
 
 def draw_confusion(table: Mapping[str, Mapping[str, int]]) -> Any:
-    """Draw which types are taken for which, as shares of those that are marked.
-
-    table (Mapping[str, Mapping[str, int]]): How often each is taken for each.
-    RETURNS (Figure): The figure.
-    """
+    """Draw which types are taken for which, as shares of those that are marked."""
     names = list(table)
     shares = [
         [count / max(1, sum(table[row].values())) for count in table[row].values()]
@@ -198,11 +177,7 @@ def label_rows(axes: Any, names: Sequence[str]) -> None:
 
 
 def draw_span_maps(maps: Mapping[str, SpanMap]) -> Any:
-    """Draw where entities are, a panel for each pipeline.
-
-    maps (Mapping[str, SpanMap]): The points, by the names of the pipelines.
-    RETURNS (Figure): The figure.
-    """
+    """Draw where entities are, a panel for each pipeline."""
     labels = sorted({label for m in maps.values() for label in m.labels})
     columns = -(-len(labels) // MOST_ENTRIES)
     legend = columns * (0.6 + measure_names(labels))
@@ -220,13 +195,8 @@ def draw_span_maps(maps: Mapping[str, SpanMap]) -> Any:
             axes.scatter(*found.centers[center].T, s=220, linewidths=1, **edge)
         axes.set(title=title, xlabel="first t-SNE axis", ylabel="second t-SNE axis")
     handles = panels[0].get_legend_handles_labels()
-    figure.legend(
-        *handles,
-        loc="outside right center",
-        fontsize=8,
-        title="type",
-        ncols=columns,
-    )
+    place = "outside right center"
+    figure.legend(*handles, loc=place, fontsize=8, title="type", ncols=columns)
     return figure
 
 
@@ -239,7 +209,6 @@ def draw_lines(
     x (str): What the horizontal axis is.
     y (str): What the vertical axis is.
     ticks (Iterable[str]): What stands at 0, 1 and so on, if it isn't numbers.
-    RETURNS (Figure): The figure.
     """
     figure = make_figure(7, 4)
     axes = figure.subplots()

@@ -106,13 +106,7 @@ class Queries:
         *,
         on_docs: Callable[[int], object] = lambda count: None,
     ) -> Query:
-        """Encode a query set, unless it is encoded already.
-
-        pipeline (RecognizerPipeline): The pipeline that encodes it.
-        corpus (Corpus): The query set.
-        on_docs (Callable[[int], object]): Told how many docs have been encoded.
-        RETURNS (Query): The query set.
-        """
+        """Encode a query set, unless it is encoded already. See `Query`."""
         key = corpus.hash, pipeline.hash_encoder()
         if self._query is None or key != self._key:
             self._query = None
@@ -122,11 +116,8 @@ class Queries:
 
 
 def get_prf(scores: dict[str, Any], labels: Iterable[str]) -> dict[str, Any]:
-    """Precision, recall and F1 in per cent, overall and for each type.
-
-    scores (Dict[str, Any]): What a scorer gave.
-    labels (Iterable[str]): The types.
-    RETURNS (Dict[str, Any]): `p`, `r` and `f`, and `per_type` with the same.
+    """Convert what a scorer gave to precision, recall and F1 in per cent: `p`, `r` and
+    `f`, and `per_type` with the same of each label.
     """
     nothing = PRFScore().to_dict()
     per_type = scores.get("ents_per_type") or {}

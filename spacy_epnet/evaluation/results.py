@@ -17,16 +17,12 @@ from .benchmark import Run
 
 
 @contextmanager
-def refuse_others(path: Path, message: str) -> Iterator[None]:
-    """Say that a file has something else than results, if reading it fails.
-
-    path (Path): The file.
-    message (str): What to say.
-    """
+def refuse_others(message: str) -> Iterator[None]:
+    """Say that a file has something else than results, if reading it fails."""
     try:
         yield
     except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError):
-        raise OutputError(message.format(path=path)) from None
+        raise OutputError(message) from None
 
 
 class ResultsFile(ABC):
@@ -44,26 +40,20 @@ class ResultsFile(ABC):
         if path is not None and path.exists():
             text = read_text(path)
             with refuse_others(
-                path,
-                "The file '{path}' is there, but it has no results of a benchmark. "
-                "Choose another file for the results.",
+                f"The file '{path}' is there, but it has no results of a benchmark. "
+                "Choose another file for the results."
             ):
                 known = srsly.json_loads(text)
-                found, runs = dict(known["benchmark"]), dict(known["runs"])
+                found, self.runs = dict(known["benchmark"]), dict(known["runs"])
                 differing = [key for key in header if found.get(key) != header[key]]
+                if not differing:
+                    self.summarize()
             if differing:
                 raise OutputError(
                     f"The file '{path}' has results of another benchmark, which "
                     f"differs in: {', '.join(differing)}. Choose another file, or "
                     "remove it to begin anew."
                 )
-            self.runs = runs
-            with refuse_others(
-                path,
-                "The file '{path}' is there, but it has no results of a benchmark. "
-                "Choose another file for the results.",
-            ):
-                self.summarize()
 
     def keep(self, key: str, result: dict[str, Any]) -> None:
         """Keep the result of a run, on the disk as well."""
@@ -74,11 +64,8 @@ class ResultsFile(ABC):
 
     def to_dict(self) -> dict[str, Any]:
         """RETURNS (Dict[str, Any]): All results, and what is needed to repeat them."""
-        return {
-            "benchmark": self.header,
-            "summary": self.summarize(),
-            "runs": self.runs,
-        }
+        summary = self.summarize()
+        return {"benchmark": self.header, "summary": summary, "runs": self.runs}
 
     @abstractmethod
     def summarize(self) -> Any:
@@ -187,3 +174,10 @@ def format_f1(group: dict[str, Any]) -> str:
     """Format the F1 of a group of runs, and how many of them failed."""
     failed = f" ({group['failed']} failed)" if group["failed"] else ""
     return format_spread(group["f"]) + failed
+
+
+def format_value(value: Any) -> str:
+    """Format a setting as in a config."""
+    if callable(value):
+        return getattr(value, "__qualname__", str(value))
+    return value if isinstance(value, str) else srsly.json_dumps(value)

@@ -2,11 +2,11 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-import srsly
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
@@ -36,7 +36,7 @@ from .pages import (
 )
 from .plots import Line, draw_confusion, draw_heat_maps, draw_lines, draw_span_maps
 from .query import get_prf
-from .results import format_f1, format_spread, refuse_others
+from .results import format_f1, format_spread, format_value, refuse_others
 from .runs import RunFolder
 
 # Sentences with the most mistakes that are shown.
@@ -77,14 +77,18 @@ def write_report(
     return make_page(f"Report on {run.path.resolve().name}", sections)
 
 
+def refuse_changed(path: Path) -> AbstractContextManager[None]:
+    """Say that a file can't be shown, if reading it fails."""
+    return refuse_others(
+        f"'{path}' looks like something that spacy epnet has written, but can't be "
+        "shown: it was changed, or is from somewhere else. Remove it to go on."
+    )
+
+
 def render_benchmarks(run: RunFolder) -> Iterator[str]:
     """Render tables of F1, with spreads."""
     for file, data in run.benchmarks.items():
-        with refuse_others(
-            run.path / file,
-            "'{path}' looks like something that spacy epnet has written, but can't be "
-            "shown: it was changed, or is from somewhere else. Remove it to go on.",
-        ):
+        with refuse_changed(run.path / file):
             yield make_heading(file)
             rows = [
                 [g["target"], g["profile"], format_shots(g["shots"]), g["supports"]]
@@ -107,11 +111,7 @@ def render_benchmarks(run: RunFolder) -> Iterator[str]:
                 if "failed" in result:
                     yield make_paragraph(f"{key} has no result: {result['failed']}")
     for file, data in run.episodes.items():
-        with refuse_others(
-            run.path / file,
-            "'{path}' looks like something that spacy epnet has written, but can't be "
-            "shown: it was changed, or is from somewhere else. Remove it to go on.",
-        ):
+        with refuse_changed(run.path / file):
             yield make_heading(file)
             summary, how = data["summary"], data["benchmark"]["episodes"]
             yield make_table(
@@ -127,14 +127,12 @@ def render_benchmarks(run: RunFolder) -> Iterator[str]:
 def render_settings(run: RunFolder, nlp: Language | None) -> Iterator[str]:
     """Render the settings of adaptations and facts about the pipeline."""
     for file, data in run.adaptations.items():
-        with refuse_others(
-            run.path / file,
-            "'{path}' looks like something that spacy epnet has written, but can't be "
-            "shown: it was changed, or is from somewhere else. Remove it to go on.",
-        ):
+        with refuse_changed(run.path / file):
             yield make_heading(f"Adaptation, {file}")
             settings = sorted(dict_to_dot(data["settings"]).items())
-            yield make_table(["setting", "value"], [(k, _show(v)) for k, v in settings])
+            yield make_table(
+                ["setting", "value"], [(k, format_value(v)) for k, v in settings]
+            )
             yield make_heading("Support set")
             yield make_table(["type", "examples"], data["support"].items())
             yield make_heading("Source")
@@ -155,7 +153,7 @@ def render_settings(run: RunFolder, nlp: Language | None) -> Iterator[str]:
             "types": ", ".join(pipe.labels),
             "sentences of the support set": len(pipe.learned["support"]),
         }
-        facts |= {key: _show(value) for key, value in sorted(pipe.cfg.items())}
+        facts |= {key: format_value(value) for key, value in sorted(pipe.cfg.items())}
         yield make_table(["what", "value"], facts.items())
 
 
@@ -174,11 +172,7 @@ def render_source(source: dict[str, Any]) -> Iterator[str]:
 def render_curves(run: RunFolder) -> Iterator[str]:
     """Render curves of losses and scores."""
     for file, rows in run.logs.items():
-        with refuse_others(
-            run.path / file,
-            "'{path}' looks like something that spacy epnet has written, but can't be "
-            "shown: it was changed, or is from somewhere else. Remove it to go on.",
-        ):
+        with refuse_changed(run.path / file):
             names = sorted({name for row in rows for name in row["losses"]})
             steps = [row["step"] for row in rows]
             losses = {
@@ -192,11 +186,7 @@ def render_curves(run: RunFolder) -> Iterator[str]:
             figure = draw_lines(scores, x="step", y="score on the dev set, in per cent")
             yield embed_figure(figure, f"Scores of the training, {file}")
     for file, data in run.adaptations.items():
-        with refuse_others(
-            run.path / file,
-            "'{path}' looks like something that spacy epnet has written, but can't be "
-            "shown: it was changed, or is from somewhere else. Remove it to go on.",
-        ):
+        with refuse_changed(run.path / file):
             losses = data["learning"].get("losses") or []
             if losses:
                 line = {"loss": Line(range(1, len(losses) + 1), losses)}
@@ -206,8 +196,7 @@ def render_curves(run: RunFolder) -> Iterator[str]:
 
 def render_types(nlp: Language) -> Iterator[str]:
     """Render the distances between types."""
-    pipe = find_recognizer(nlp).recognizer
-    if pipe.list_centers() is None:
+    if find_recognizer(nlp).recognizer.list_centers() is None:
         return
     heat = make_heat_map(nlp)
     caption = "Squared distances between what stands for types"
@@ -283,10 +272,3 @@ def render_worst(examples: list[Example], findings: list[Finding]) -> Iterator[s
         yield mark_text(examples[i].reference)
         yield make_paragraph("Recognized:")
         yield mark_text(examples[i].predicted)
-
-
-def _show(value: Any) -> str:
-    """Format a setting as in a config."""
-    if callable(value):
-        return getattr(value, "__qualname__", str(value))
-    return value if isinstance(value, str) else srsly.json_dumps(value)

@@ -10,6 +10,11 @@ from ..corpora.files import read_lines, read_text
 from ..errors import EvaluationError
 from ..recognizer.pipeline import is_pipeline
 
+ADVICE = (
+    "Give the folder of a run, such as training/demo after: python -m spacy project "
+    "run all"
+)
+
 
 @dataclass
 class RunFolder:
@@ -38,16 +43,9 @@ class RunFolder:
 
 
 def read_folder(path: Path) -> RunFolder:
-    """Find out what a folder has to show.
-
-    path (Path): The folder.
-    RETURNS (RunFolder): What is in it. Files of other kinds are passed over.
-    """
+    """Find out what a folder has to show. Files of other kinds are passed over."""
     if not path.is_dir():
-        raise EvaluationError(
-            f"Can't report on '{path}': {'there is no folder'}. Give the folder of a "
-            "run, such as training/demo after: python -m spacy project run all"
-        )
+        raise EvaluationError(f"Can't report on '{path}': there is no folder. {ADVICE}")
     run = RunFolder(path)
     folders = [path, *sorted(p for p in path.iterdir() if p.is_dir())]
     # An empty folder may become a pipeline, but is none.
@@ -70,10 +68,7 @@ def read_folder(path: Path) -> RunFolder:
             run.logs[file.name] = rows
     if not (run.pipeline or run.benchmarks or run.episodes or run.adaptations):
         reason = "there are neither pipelines nor results in it"
-        raise EvaluationError(
-            f"Can't report on '{path}': {reason}. Give the folder of a run, such as "
-            "training/demo after: python -m spacy project run all"
-        )
+        raise EvaluationError(f"Can't report on '{path}': {reason}. {ADVICE}")
     return run
 
 

@@ -17,7 +17,7 @@ from ..recognizer.pipeline import find_recognizer
 from ..recognizer.settings import merge
 from .benchmark import Benchmark, Profile, Target
 from .outcomes import Outcome, summarize
-from .results import Results
+from .results import Results, format_value
 
 SECTION = "adapt"
 HELD_OUT = "held-out"
@@ -45,11 +45,7 @@ class Setting(NamedTuple):
 
 
 def read_setting(text: str) -> Setting:
-    """Read what is to be varied.
-
-    text (str): The setting and its values, such as "adapt.lr=1e-4,5e-4".
-    RETURNS (Setting): The setting.
-    """
+    """Read a setting and its values, such as "adapt.lr=1e-4,5e-4"."""
     name, _, values = text.partition("=")
     parts = [part.strip() for part in values.split(",")]
     if "." not in name or not all(parts):
@@ -81,11 +77,8 @@ def read_varied(texts: list[str]) -> list[Setting]:
 
 
 def combine(settings: list[Setting]) -> dict[str, dict[str, Any]]:
-    """List all ways to choose values.
-
-    settings (List[Setting]): What is varied.
-    RETURNS (Dict[str, Dict[str, Any]]): The ways, by what is chosen, such as
-        "lr=0.001". If nothing is varied, there is one, without a name.
+    """List all ways to choose values, by what is chosen, such as "lr=0.001". If nothing
+    is varied, there is one, without a name.
     """
     ways = {}
     for values in product(*(setting.values for setting in settings)):
@@ -103,18 +96,12 @@ def list_profiles(
     settings (List[Setting]): What is varied.
     base (str): The profile that they change.
     changes (Dict[str, Any]): What else differs from it.
-    RETURNS (Dict[str, Profile]): The ways.
     """
     ways = combine([setting for setting in settings if setting.is_adapting])
     return {
         title: Profile(base, merge(changes, dot_to_dict(chosen).get(SECTION, {})))
         for title, chosen in ways.items()
     }
-
-
-def format_value(value: Any) -> str:
-    """Format a value as in a config."""
-    return value if isinstance(value, str) else srsly.json_dumps(value)
 
 
 class Training(NamedTuple):
@@ -159,6 +146,7 @@ class Sweep:
     name: str | None
 
     def __post_init__(self) -> None:
+        self.trains = is_config(self.model)  # a source for each choice
         self._check_training()
         self.groups = {TARGETS_TITLE: [target.name for target in self.targets]}
         if self.held_out is not None:
@@ -170,11 +158,6 @@ class Sweep:
                 HELD_OUT_TITLE: [HELD_OUT],
                 TARGETS_TITLE: [target.name for target in targets],
             }
-
-    @property
-    def trains(self) -> bool:
-        """Whether a source is trained for each choice."""
-        return is_config(self.model)
 
     def _check_training(self) -> None:
         """Refuse to vary a training where there is none, or has no place."""
@@ -192,10 +175,7 @@ class Sweep:
             )
 
     def check(self, *, choose_on_query: bool) -> None:
-        """Find out ahead what would stop the sweep.
-
-        choose_on_query (bool): Whether a value is to be chosen on the targets.
-        """
+        """Find out ahead what would stop the sweep."""
         if not self.targets or (choose_on_query and not self.groups[TARGETS_TITLE]):
             raise SettingError(
                 "There is nothing to measure on. Give DEV and TEST of a target, or "
@@ -228,24 +208,14 @@ class Sweep:
     def make_benchmark(
         self, nlp: Language, shots: list[int], supports: int
     ) -> Benchmark:
-        """Make the benchmark of a source.
-
-        nlp (Language): The source.
-        shots (List[int]): Mentions of each type in a support set.
-        supports (int): How many support sets to sample for each number of shots.
-        RETURNS (Benchmark): The benchmark.
-        """
+        """Make the benchmark of a source, with so many support sets of each kind."""
         if self.held_out is not None:
             check_held_out(nlp, self.held_out, self.name)
         seeds = list(range(supports))
         return Benchmark(nlp, self.targets, self.profiles, shots, seeds, name=self.name)
 
     def summarize(self, measured: Mapping[str, Results]) -> dict[str, Outcome]:
-        """Summarize the results on the held-out types and on the targets.
-
-        measured (Mapping[str, Results]): The results of each source.
-        RETURNS (Dict[str, Outcome]): What the values give on each.
-        """
+        """Summarize the results of each source, on held-out types and on targets."""
         return {
             title: summarize(measured, names)
             for title, names in self.groups.items()

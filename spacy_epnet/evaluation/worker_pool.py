@@ -55,14 +55,7 @@ class Task:
 def run_in_processes(
     task: Task, numbers: Iterable[int], processes: int
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Measure episodes in processes.
-
-    task (Task): What is to be measured.
-    numbers (Iterable[int]): Which episodes.
-    processes (int): How many processes.
-    YIELDS (Tuple[str, Dict[str, Any]]): The number of an episode and its result, in
-        the order in which they are done.
-    """
+    """Measure episodes in processes. The order is that in which they are done."""
     threads = max(1, count_cores() // processes)
     pool = ProcessPoolExecutor(processes, get_context(), _begin, (task, threads))
     try:
