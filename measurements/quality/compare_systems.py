@@ -76,11 +76,7 @@ def main(
         msg.divider(f"Source: {name}")
         train(name, output, settings, share)
     if left:
-        benchmarks = {
-            each.name: each.make_benchmark(output, domains, SHOTS, seeds)
-            for each in sorted(left, key=lambda each: each.source)
-        }
-        run_together(benchmarks, output / "results")
+        measure(left, output, domains, seeds)
     write_tables(output)
 
 
@@ -127,6 +123,17 @@ def is_measured(
         for seed in seeds
     }
     return wanted <= {*known["runs"]}
+
+
+def measure(
+    systems: list[System], folder: Path, targets: list[Target], seeds: list[int]
+) -> None:
+    """Measure systems, whose sources are in a folder, and write the results there."""
+    benchmarks = {
+        system.name: system.make_benchmark(folder, targets, SHOTS, seeds)
+        for system in sorted(systems, key=lambda system: system.source)
+    }
+    run_together(benchmarks, folder / "results")
 
 
 def write_tables(folder: Path) -> None:
