@@ -1,4 +1,5 @@
 import itertools
+from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -102,15 +103,26 @@ def benchmark_cli(
 
 def run_benchmark(benchmark: Any, output: Path | None) -> Any:
     """Make all runs of a benchmark, or those that are left, with a bar."""
+    from ..evaluation.benchmark import format_shots
     from ..evaluation.results import Results
 
     results = Results(output, benchmark.describe())
     if results.runs:
         msg.info(f"Going on after {len(results.runs)} runs that are done", str(output))
-    with Progress(benchmark, len(results.runs)) as progress:
-        for run, result in benchmark.run(results.runs, on_encode=progress.encoded):
+    total = sum(len(benchmark.list_runs(target)) for target in benchmark.targets)
+    encoded: Counter[str] = Counter()
+    with tqdm(total=total, initial=len(results.runs), unit="run", disable=None) as bar:
+
+        def show_encoding(target: str, n_docs: int, count: int) -> None:
+            # A test set is encoded anew for another encoder.
+            encoded[target] = encoded[target] % n_docs + count
+            bar.set_description(f"Encoding {target}: {encoded[target]} of {n_docs}")
+
+        for run, result in benchmark.run(results.runs, on_encode=show_encoding):
             results.add(run, result)
-            progress.finished(run, result)
+            bar.set_description(f"{run.target} {run.profile} {format_shots(run.shots)}")
+            bar.set_postfix(f1="failed" if "failed" in result else f"{result['f']:.1f}")
+            bar.update()
     return results
 
 
@@ -140,36 +152,6 @@ def read_shots(value: str) -> list[int]:
         expected = "numbers above 0 with commas, such as 1,5"
         raise InvalidSettingError("shots", value, expected)
     return [int(number) for number in numbers]
-
-
-class Progress:
-    """Displays the progress of a benchmark."""
-
-    def __init__(self, benchmark: Any, n_done: int):
-        total = sum(len(benchmark.list_runs(target)) for target in benchmark.targets)
-        self._bar = tqdm(total=total, initial=n_done, unit="run", disable=None)
-        self._target = ""
-        self._n_docs = 0
-
-    def __enter__(self) -> "Progress":
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._bar.close()
-
-    def encoded(self, target: str, total: int, count: int) -> None:
-        """Count docs of a query set that have been encoded."""
-        if target != self._target or self._n_docs == total:
-            self._target, self._n_docs = target, 0
-        self._n_docs += count
-        self._bar.set_description(f"Encoding {target}: {self._n_docs} of {total}")
-
-    def finished(self, run: Any, result: dict[str, Any]) -> None:
-        """Count a run that has ended."""
-        self._bar.set_description(f"{run.target} {run.profile} {run.kind}")
-        f1 = "failed" if "failed" in result else f"{result['f']:.1f}"
-        self._bar.set_postfix(f1=f1)
-        self._bar.update()
 
 
 def print_results(results: Any, *, per_type: bool) -> None:

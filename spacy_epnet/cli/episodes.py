@@ -92,8 +92,7 @@ def episodes_cli(
     Example: spacy epnet episodes source corpus.spacy --ways 5 --shots 1 --processes 2
     """
     from ..evaluation.benchmark import Profile
-    from ..evaluation.episode_benchmark import EpisodeResults
-    from ..evaluation.worker_pool import Task, run_in_processes
+    from ..evaluation.episode_benchmark import EpisodeResults, Task, run_in_processes
 
     with report_errors("The evaluation stopped", output):
         check_outputs([output], [locate_pipeline(model), episodes, config, code])

@@ -113,11 +113,6 @@ class Run(NamedTuple):
         """RETURNS (str): What names the run in the results."""
         return "/".join(map(str, self))
 
-    @property
-    def kind(self) -> str:
-        """RETURNS (str): What kind of support set it has."""
-        return format_shots(self.shots)
-
 
 class Adapted(NamedTuple):
     """A pipeline that knows the types of a support set."""

@@ -5,6 +5,7 @@ import re
 import runpy
 import shutil
 import zipfile
+from functools import partial
 
 import pytest
 import spacy
@@ -179,17 +180,8 @@ def test_assemble(model, tmp_path):
 # spaCy leaves files open when it builds a package.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_package(model, tmp_path):
-    run(
-        "package",
-        model,
-        tmp_path,
-        "--build",
-        "wheel",
-        "--name",
-        "demo",
-        "--version",
-        "1.0.0",
-    )
+    options = ("--build", "wheel", "--name", "demo", "--version", "1.0.0")
+    run("package", model, tmp_path, *options)
     (wheel,) = tmp_path.glob("**/*.whl")
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(tmp_path / "installed")
@@ -200,14 +192,16 @@ def test_package(model, tmp_path):
     assert spacy.load(folder).pipe_names == ["transformer", "epnet_ner"]
 
 
+recognize = partial(read, "epnet", "recognize")
+
+
 def test_recognize(model, tmp_path):
-    output = run("epnet", "recognize", model, "Ada lives in Paris .")
+    output = recognize(model, "Ada lives in Paris .")
     assert "PERSON" in output
     assert re.search(r"\b[01]\.\d{3}\b", output)
     path = tmp_path / "texts.txt"
     path.write_text("Ada lives in Paris .\n\nNobody was there .\n")
-    output = run("epnet", "recognize", model, "--file", path)
-    assert "no entities" in output
+    assert "no entities" in recognize(model, "--file", path)
 
 
 def test_recognized_entities_are_compared_with_marked_ones(model, tmp_path):
@@ -219,27 +213,22 @@ def test_recognized_entities_are_compared_with_marked_ones(model, tmp_path):
     spans = [{"start": s, "end": e, "label": label} for s, e, label in marks]
     path = tmp_path / "marked.jsonl"
     srsly.write_jsonl(path, [{"text": text, "spans": spans}])
-    shown = " ".join(run("epnet", "recognize", model, "--marked", path).split())
+    shown = recognize(model, "--marked", path)
     assert "several labels" not in shown
     assert re.search(r"Ada PERSON [01]\.\d+ right Paris PLACE", shown)
     assert "wrong, it is marked as TOWN lives VERB missed" in shown
     assert "Precision 50.0, recall 33.3, F1 40.0" in shown
     srsly.write_jsonl(path, [{"text": text, "spans": []}])
-    shown = run("epnet", "recognize", model, "--marked", path)
+    shown = recognize(model, "--marked", path)
     assert shown.count("nothing like this is marked") == 2
-    assert "no such file" in run(
-        "epnet", "recognize", model, "--marked", tmp_path / "x", code=1
-    )
+    assert "no such file" in recognize(model, "--marked", tmp_path / "x", code=1)
 
 
 def test_recognize_says_what_is_missing(model, tmp_path):
-    assert "nothing to recognize" in run("epnet", "recognize", model, code=1)
-    assert "no such file" in run(
-        "epnet", "recognize", model, "-f", tmp_path / "x", code=1
-    )
-    assert "There is no pipeline '" in read(
-        "epnet", "recognize", tmp_path / "nowhere", "Ada", code=1
-    )
+    assert "nothing to recognize" in recognize(model, code=1)
+    assert "no such file" in recognize(model, "-f", tmp_path / "x", code=1)
+    shown = recognize(tmp_path / "nowhere", "Ada", code=1)
+    assert "There is no pipeline '" in shown
 
 
 def test_missing_encoder_says_what_to_do(overrides, tmp_path, monkeypatch):
@@ -259,13 +248,8 @@ def test_hub_names_go_to_the_hub(overrides, monkeypatch):
         raise OSError("no network")
 
     monkeypatch.setattr("transformers.AutoTokenizer.from_pretrained", from_pretrained)
-    command = [
-        "train",
-        str(SOURCE_CONFIG),
-        *overrides,
-        "--paths.encoder=bert-base-cased",
-    ]
-    result = CliRunner().invoke(app, command)
+    encoder = "--paths.encoder=bert-base-cased"
+    result = CliRunner().invoke(app, ["train", str(SOURCE_CONFIG), *overrides, encoder])
     assert isinstance(result.exception, EncoderError)
     assert asked == ["bert-base-cased"]
 
