@@ -21,10 +21,7 @@ def choose_rows(wanted: Collection[str] | None, rows: Collection[str]) -> list[s
 
 def run_together(benchmarks: Mapping[str, Benchmark], folder: Path) -> None:
     """Run benchmarks of the same targets. Neighbors over the same encoder share the
-    query sets.
-
-    benchmarks (Mapping[str, Benchmark]): The benchmarks, by their names.
-    folder (Path): Where the results of each are, see `get_results_path`.
+    query sets. For the results of each see `get_results_path`.
     """
     folder.mkdir(parents=True, exist_ok=True)
     kept = {

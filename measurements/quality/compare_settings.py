@@ -59,11 +59,8 @@ def measure(
 
 
 def make_benchmark(nlp: Language, kind: str, title: str) -> Benchmark:
-    """Make what measures a row, without targets yet.
-
-    nlp (Language): The source.
-    kind (str): What the rows are of: a factory of ours, or a recognizer of spaCy's.
-    title (str): The row, which is what its profile is called.
+    """Make what measures a row of a factory of ours, or of a recognizer of spaCy's,
+    without targets yet. Its profile is called as the row is.
     """
     changes = dict(ROWS[kind][title])
     own, base = changes.pop(COMPONENT, {}), changes.pop(PROFILE, DEFAULT)

@@ -106,14 +106,7 @@ def show(
     supports: int,
     output: Path,
 ) -> None:
-    """Measure a source without each corpus, and show the differences.
-
-    make_source (Callable[[str], Language]): Makes the source without a corpus.
-    rows (List[str]): What to leave out.
-    targets (List[Path]): Folders of the targets.
-    supports (int): How many support sets to sample.
-    output (Path): Folder with a folder for the results of each row.
-    """
+    """Measure a source without each corpus, and show the differences."""
     profiles, seeds = {"default": Profile("default", {})}, [*range(supports)]
     found = {}
     for row in rows:

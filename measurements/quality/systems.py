@@ -115,12 +115,7 @@ if find_spec("span_marker") is not None:
 
 
 def get_config(name: str, folder: Path) -> Path:
-    """Get the config of a source.
-
-    name (str): The source.
-    folder (Path): Where all sources are. A recognizer's config is written there.
-    RETURNS (Path): The config.
-    """
+    """Return a source's config. That of a recognizer is written into the folder."""
     config, _ = SOURCES[name]
     if config.endswith(".cfg"):
         return CONFIGS / config
@@ -133,12 +128,8 @@ def get_config(name: str, folder: Path) -> Path:
 def train(
     name: str, folder: Path, settings: Mapping[str, str], share: float = 1.0
 ) -> None:
-    """Train a source, or go on with it.
-
-    name (str): The source.
-    folder (Path): Where all of them are.
-    settings (Mapping[str, str]): Settings of all, such as "--paths.train".
-    share (float): Share of its config's steps.
+    """Train a source for a share of its config's steps, or go on with it. The settings,
+    such as "--paths.train", are those of all.
     """
     _, own = SOURCES[name]
     path = get_config(name, folder)

@@ -43,13 +43,8 @@ class Checkout:
         }
 
     def start(self, task: str, *, threads: int | None = None, **request: Any) -> "Run":
-        """Start a task of the probe.
-
-        task (str): Its name.
-        threads (Optional[int]): How many threads compute, if not as many as there are
-            cores.
-        **request: What the task is given, as JSON.
-        RETURNS (Run): The running task.
+        """Start a task of the probe, which is given the request as JSON. By default as
+        many threads compute as there are cores.
         """
         environment = dict(self.environment)
         if threads is not None:

@@ -106,12 +106,9 @@ def read_settings(
 ) -> tuple[str, dict[str, Any]]:
     """Read settings from a config file and from --adapt options.
 
-    config (Optional[Path]): The config file.
-    profile (Optional[str]): The profile they change, if it isn't the config's.
-    args (List[str]): The options.
-    RETURNS (Tuple[str, Dict[str, Any]]): The profile, and the settings that differ.
+    RETURNS (Tuple[str, Dict[str, Any]]): The profile that they change, which is the
+        config's if none is given, and the settings that differ.
     """
-    args = list(args)
     names = [arg.removeprefix("--") for arg in args if arg.startswith("--")]
     strange = [name for name in names if not name.startswith(f"{SECTION}.")]
     if strange:
@@ -130,7 +127,7 @@ def read_settings(
             )
         settings = dict(sections[SECTION])
     # What SPACY_CONFIG_OVERRIDES says is about the configs of trainings.
-    overrides = dot_to_dict(parse_config_overrides(args, env_var=None))
+    overrides = dot_to_dict(parse_config_overrides([*args], env_var=None))
     settings = merge(settings, overrides.get(SECTION, {}))
     chosen = settings.pop("profile", "default")
     return profile or chosen, settings
@@ -160,12 +157,9 @@ def print_result(result: Any) -> None:
         (label, count, *learning.cells.get(label, nothing))
         for label, count in result.counts.items()
     ]
-    msg.table(
-        rows,
-        header=("type", "examples", *learning.columns),
-        aligns=("l", "r", *("l" for _ in learning.columns)),
-        divider=True,
-    )
+    header = ("type", "examples", *learning.columns)
+    aligns = ("l", "r", *("l" for _ in learning.columns))
+    msg.table(rows, header=header, aligns=aligns, divider=True)
     msg.info(f"{learning.summary}, in {result.seconds['total']:.1f} s")
     for problem in result.problems:
         msg.warn(problem.where, problem.what)

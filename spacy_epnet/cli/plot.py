@@ -111,13 +111,8 @@ def draw(
     make: Callable[[Any], Any],
     draw_maps: Callable[[dict[str, Any]], Any],
 ) -> dict[str, Any]:
-    """Make something of each pipeline, and draw it.
+    """Make something of each pipeline, given as NAME=PIPELINE, and draw all of it.
 
-    models (List[str]): NAME=PIPELINE of each.
-    output (Path): The file.
-    inputs (List[Optional[Path]]): What is read besides.
-    make (Callable[[Language], Any]): What is made of a pipeline.
-    draw_maps (Callable[[Dict[str, Any]], Figure]): Draws all of it.
     RETURNS (Dict[str, Any]): What was made, by name.
     """
     from ..evaluation.plots import check_plot, save

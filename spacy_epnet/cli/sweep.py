@@ -173,17 +173,15 @@ def print_outcomes(outcomes: "dict[str, Outcome]", *, choose_on_query: bool) -> 
         msg.divider(f"F1 on {title}, mean ± standard deviation over support sets")
         header, rows = make_table(outcome)
         msg.figures(rows, header=header)
-    title = next(iter(outcomes))
-    is_held_out = title != TARGETS_TITLE
-    if is_held_out or choose_on_query:
-        chosen_on = title if is_held_out and not choose_on_query else TARGETS_TITLE
-        for shots, value in outcomes[chosen_on].choose().items():
-            msg.info(f"Best on {chosen_on}, {shots}-shot: {value}")
-        if chosen_on == TARGETS_TITLE:
-            msg.warn("It was tuned on the test set, so what it has there is no result")
-    else:
+    chosen_on = TARGETS_TITLE if choose_on_query else next(iter(outcomes))
+    if chosen_on == TARGETS_TITLE and not choose_on_query:
         msg.info(
             "No value is chosen, because that would be tuning on the test set",
             "Give --held-out a corpus of types that the source hasn't seen, or "
             "--choose-on-query if you know what you do",
         )
+        return
+    for shots, value in outcomes[chosen_on].choose().items():
+        msg.info(f"Best on {chosen_on}, {shots}-shot: {value}")
+    if choose_on_query:
+        msg.warn("It was tuned on the test set, so what it has there is no result")

@@ -49,13 +49,7 @@ def train_cli(
 def train(
     config_path: Path, overrides: dict[str, Any], output: Path, use_gpu: int = -1
 ) -> None:
-    """Train a pipeline, or go on with it. If it is trained already, nothing is done.
-
-    config_path (Path): The config.
-    overrides (Dict[str, Any]): What differs from it, such as "training.max_steps".
-    output (Path): Folder for the pipeline and the checkpoint.
-    use_gpu (int): The GPU, or -1 for none.
-    """
+    """Train a pipeline, or go on with it. If it is trained already, nothing is done."""
     from spacy.training.initialize import init_nlp
 
     from ..training.loop import Training

@@ -269,13 +269,8 @@ class Benchmark:
         without: list[int],
         on_docs: Callable[[int], object],
     ) -> tuple[dict[str, Any], dict[str, float]]:
-        """Recognize the test set and score.
+        """Recognize the test set and score it, but for some docs.
 
-        adapted (Adapted): The adapted pipeline.
-        test (Corpus): The test set.
-        queries (Queries): What was encoded so far.
-        without (List[int]): Places of docs that aren't scored.
-        on_docs (Callable[[int], object]): Told how many docs have been encoded.
         RETURNS (Tuple[Dict[str, Any], Dict[str, float]]): The scores, and how long each
             part took.
         """

@@ -115,13 +115,8 @@ def make_span_map(
     per_type: int = 100,
     seed: int = 0,
 ) -> SpanMap:
-    """Project entities and what stands for types onto a plane, by t-SNE.
-
-    nlp (Language): The pipeline.
-    docs (Iterable[Doc]): Docs whose entities are marked.
-    name (Optional[str]): The component, if the pipeline has several recognizers.
-    per_type (int): The most entities of a type, chosen at random.
-    seed (int): Decides what is chosen and how it is laid out.
+    """Project entities and what stands for types onto a plane, by t-SNE. Of each type
+    so many entities at most are chosen at random.
     """
     tsne = import_tsne()
     labels, points = embed_entities(nlp, docs, name)

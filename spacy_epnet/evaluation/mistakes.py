@@ -76,13 +76,7 @@ def find_mistakes(examples: Iterable[Example]) -> list[Finding]:
 
 
 def compare(index: int, gold: list[Span], predicted: list[Span]) -> list[Finding]:
-    """Find what became of the entities of a doc, in the order of the text.
-
-    index (int): The index of the doc in the corpus.
-    gold (List[Span]): What is marked.
-    predicted (List[Span]): What is recognized.
-    RETURNS (List[Finding]): The findings.
-    """
+    """Find what became of the entities of a doc, in the order of the text."""
     pairs = match([to_mark(ent) for ent in gold], [to_mark(ent) for ent in predicted])
     left = [ent for j, ent in enumerate(predicted) if j not in pairs.values()]
     met: list[tuple[int, Finding]] = []
@@ -120,8 +114,6 @@ def match(gold: list[Mark], predicted: list[Mark]) -> dict[int, int]:
     the one that has most in common with it, of the same type if possible. Each is used
     once.
 
-    gold (List[Mark]): What is marked.
-    predicted (List[Mark]): What is recognized.
     RETURNS (Dict[int, int]): The index of the prediction for indices of entities.
     """
     candidates = [

@@ -115,10 +115,8 @@ def draw_comparison(rows: list[Row]) -> Any:
 
 
 def draw_heat_maps(maps: Mapping[str, HeatMap], *, with_free: bool = False) -> Any:
-    """Draw how far types are from each other, a panel for each pipeline.
-
-    maps (Mapping[str, HeatMap]): The distances, by the names of the pipelines.
-    with_free (bool): Whether what stands for no type is drawn, too.
+    """Draw how far types are from each other, a panel for each pipeline, and from what
+    stands for no type `with_free`.
     """
     sizes = [len(m.names) if with_free else m.n_types for m in maps.values()]
     few = min(MANY_NAMES, max(sizes))
@@ -203,13 +201,7 @@ def draw_span_maps(maps: Mapping[str, SpanMap]) -> Any:
 def draw_lines(
     lines: Mapping[str, Line], *, x: str, y: str, ticks: Iterable[str] = ()
 ) -> Any:
-    """Draw curves.
-
-    lines (Mapping[str, Line]): The curves, by their names.
-    x (str): What the horizontal axis is.
-    y (str): What the vertical axis is.
-    ticks (Iterable[str]): What stands at 0, 1 and so on, if it isn't numbers.
-    """
+    """Draw curves, with names for the axes. `ticks` stand at 0, 1 and so on."""
     figure = make_figure(7, 4)
     axes = figure.subplots()
     for number, (name, line) in enumerate(lines.items()):

@@ -78,7 +78,6 @@ class Query:
 
         pipe (FewShotRecognizer): The recognizer, over the same encoder.
         without (Iterable[int]): Places of docs that aren't scored.
-        RETURNS (Dict[str, Any]): The scores of the component's scorer.
         """
         left_out = set(without)
         for indices, tokens in self._batches:
@@ -131,11 +130,8 @@ def get_prf(scores: dict[str, Any], labels: Iterable[str]) -> dict[str, Any]:
 
 
 def check_query(test: Corpus, without: list[int], support: str) -> None:
-    """Refuse to score on nothing.
-
-    test (Corpus): The test set.
-    without (List[int]): Places of docs that aren't scored.
-    support (str): The support set that they are.
+    """Refuse to score on nothing: a test set without entities, or with all of them in
+    docs that aren't scored, those of a support set.
     """
     if not test.totals:
         raise CorpusError(

@@ -50,13 +50,8 @@ def write_report(
     *,
     on_part: Callable[[str], object] = lambda part: None,
 ) -> str:
-    """Write a page about a run.
-
-    run (RunFolder): What there is to show.
-    nlp (Optional[Language]): Its pipeline, loaded.
-    test (Optional[Path]): Corpus to show what the pipeline gets wrong on.
-    on_part (Callable[[str], object]): Told of each part before it is made.
-    RETURNS (str): The page.
+    """Write a page about a run, with what its pipeline gets wrong on a test corpus.
+    `on_part` is told of each part before it is made.
     """
     parts: dict[str, Callable[[], Iterable[str]]] = {}
     parts["Results"] = lambda: render_benchmarks(run)

@@ -91,12 +91,7 @@ def combine(settings: list[Setting]) -> dict[str, dict[str, Any]]:
 def list_profiles(
     settings: list[Setting], base: str, changes: dict[str, Any]
 ) -> dict[str, Profile]:
-    """List the ways to adapt.
-
-    settings (List[Setting]): What is varied.
-    base (str): The profile that they change.
-    changes (Dict[str, Any]): What else differs from it.
-    """
+    """List the ways to adapt: a profile with some changes, and what is varied."""
     ways = combine([setting for setting in settings if setting.is_adapting])
     return {
         title: Profile(base, merge(changes, dot_to_dict(chosen).get(SECTION, {})))

@@ -124,12 +124,6 @@ def test_supports_without_anything(folder):
     assert "no such file" in adapt(folder, support="none.spacy", code=1)
 
 
-def test_the_source_is_never_overwritten(folder):
-    before = (folder / "source" / "epnet_ner" / "model").read_bytes()
-    assert "used already" in adapt(folder, output="source", code=1)
-    assert (folder / "source" / "epnet_ner" / "model").read_bytes() == before
-
-
 def test_other_folders_are_never_overwritten_but_pipelines_are(folder):
     (folder / "adapted").mkdir()
     (folder / "adapted" / "thesis.txt").write_text("mine")
@@ -193,13 +187,6 @@ def test_nothing_else_is_lost_at_the_output(folder):
     adapt(folder, code=1)
     adapt(folder, support="adapted/mine.iob", code=1)
     assert inside.read_text() == ROWS
-
-
-def test_a_bad_place_for_the_report_is_found_before_anything_is_done(folder):
-    (folder / "report").mkdir()
-    shown = adapt(folder, "--report", folder / "report", code=1)
-    assert "a folder at this place" in shown
-    assert not (folder / "adapted").exists()
 
 
 def test_entities_that_are_lost_in_conversion_are_reported(folder):
