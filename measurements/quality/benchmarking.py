@@ -38,7 +38,7 @@ def run_together(benchmarks: Mapping[str, Benchmark], folder: Path) -> None:
                 bar.set_description(f"{target.name}: {name}")
                 runs = benchmark.run_target(target, queries, kept[name].runs)
                 for case, result in runs:
-                    kept[name].add(case, result)
+                    kept[name].keep(case.key, result)
                     bar.update()
 
 

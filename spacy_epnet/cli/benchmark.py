@@ -119,7 +119,7 @@ def run_benchmark(benchmark: Any, output: Path | None) -> Any:
             bar.set_description(f"Encoding {target}: {encoded[target]} of {n_docs}")
 
         for run, result in benchmark.run(results.runs, on_encode=show_encoding):
-            results.add(run, result)
+            results.keep(run.key, result)
             bar.set_description(f"{run.target} {run.profile} {format_shots(run.shots)}")
             bar.set_postfix(f1="failed" if "failed" in result else f"{result['f']:.1f}")
             bar.update()

@@ -155,12 +155,6 @@ class Analysis:
     findings: list[Finding]
     known: Collection[str] = field(default_factory=frozenset)
 
-    @property
-    def labels(self) -> list[str]:
-        """RETURNS (List[str]): All types that are marked or recognized."""
-        both = {label for f in self.findings for label in (f.gold, f.predicted)}
-        return sorted(label for label in both if label is not None)
-
     def count_kinds(self) -> dict[str, dict[Kind, int]]:
         """RETURNS (Dict[str, Dict[Kind, int]]): How often each thing happened, by type:
         the marked one, or that of what is invented.
@@ -174,7 +168,8 @@ class Analysis:
         """RETURNS (Dict[str, Dict[str, int]]): For each type that is marked, and for
         nothing, how often it was taken for which, wherever its edges were seen.
         """
-        names = [*self.labels, NOTHING]
+        labels = {label for f in self.findings for label in (f.gold, f.predicted)}
+        names = [*sorted(filter(None, labels)), NOTHING]
         table = {row: dict.fromkeys(names, 0) for row in names}
         for f in self.findings:
             table[f.gold or NOTHING][f.predicted or NOTHING] += 1

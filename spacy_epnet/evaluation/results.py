@@ -13,7 +13,6 @@ import srsly
 from ..corpora.files import read_text
 from ..errors import OutputError
 from ..writing import write_whole
-from .benchmark import Run
 
 
 @contextmanager
@@ -74,10 +73,6 @@ class ResultsFile(ABC):
 
 class Results(ResultsFile):
     """The results of the K-shot protocol."""
-
-    def add(self, run: Run, result: dict[str, Any]) -> None:
-        """Keep the result of a run, on the disk as well."""
-        self.keep(run.key, result)
 
     @property
     def failed(self) -> dict[str, str]:
