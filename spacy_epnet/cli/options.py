@@ -70,6 +70,7 @@ CodeFile: TypeAlias = Annotated[
     Path | None,
     typer.Option("--code", help="Python file with code to import before loading"),
 ]
+# When a command begins, the callback has chosen the device.
 GpuId: TypeAlias = Annotated[
     int,
     typer.Option("--gpu-id", "-g", help="GPU ID or -1 for CPU", callback=choose_gpu),

@@ -20,12 +20,14 @@ from spacy_epnet.recognizer.pipeline import find_recognizer
 
 from ..util import commands
 
+DEV, TEST = Path("one/dev.spacy"), Path("one/test.spacy")
 QUICK = {"lr": 0.01, "max_steps": 10, "average": 0}
 
 
 @pytest.fixture
-def folder(tmp_path, references, trained):
+def folder(tmp_path, references, trained, monkeypatch):
     """A source pipeline and two targets."""
+    monkeypatch.chdir(tmp_path)
     trained.to_disk(tmp_path / "source")
     for name, docs in (("dev", references[:10]), ("test", references[10:])):
         for target in ("one", "two"):
@@ -37,8 +39,8 @@ def folder(tmp_path, references, trained):
 
 def make_benchmark(folder, *, profiles=("default",), shots=(1, 2), seeds=(0, 1), **kw):
     return Benchmark(
-        spacy.load(folder / "source"),
-        make_targets([folder / "one" / "dev.spacy", folder / "one" / "test.spacy"]),
+        spacy.load("source"),
+        make_targets([DEV, TEST]),
         {name: Profile(name, QUICK) for name in profiles},
         list(shots),
         list(seeds),
@@ -69,11 +71,11 @@ def test_the_same_seeds_give_the_same_to_the_last_digit(folder):
 def test_scores_are_those_of_spacy_evaluate(folder):
     benchmark = make_benchmark(folder, shots=[2], seeds=[1])
     ((run, result),) = benchmark.run()
-    nlp = spacy.load(folder / "source")
-    corpus = Corpus(folder / "one" / "dev.spacy", nlp.vocab)
+    nlp = spacy.load("source")
+    corpus = Corpus(DEV, nlp.vocab)
     support = [corpus.docs[i] for i in result["sentences"]]
     adapted = adapt(nlp, support, **QUICK).nlp
-    examples = list(spacy.training.Corpus(folder / "one" / "test.spacy")(adapted))
+    examples = list(spacy.training.Corpus(TEST)(adapted))
     scores = adapted.evaluate(examples)
     assert result["f"] == 100 * scores["ents_f"]
     assert result["p"] == 100 * scores["ents_p"]
@@ -102,19 +104,19 @@ def test_the_query_set_is_encoded_once(folder, monkeypatch):
 
 
 def test_recognizers_over_the_same_encoder_share_query_sets(folder, trained):
-    corpus = Corpus(folder / "one" / "test.spacy", trained.vocab)
+    corpus = Corpus(TEST, trained.vocab)
     queries = Queries()
     first = queries.get(find_recognizer(trained), corpus)
-    support = Corpus(folder / "one" / "dev.spacy", trained.vocab).docs[:2]
+    support = Corpus(DEV, trained.vocab).docs[:2]
     adapted = find_recognizer(adapt(trained, support, **QUICK).nlp)
     assert queries.get(adapted, corpus) is first
     # One that is read again has the same weights, and another vocabulary.
-    again = find_recognizer(spacy.load(folder / "source"))
+    again = find_recognizer(spacy.load("source"))
     assert queries.get(again, corpus) is first
     scores = first.score(adapted.recognizer)
     same = Query(again, corpus.docs).score(adapted.recognizer)
     assert scores["ents_f"] == same["ents_f"]
-    other = Corpus(folder / "one" / "dev.spacy", trained.vocab)
+    other = Corpus(DEV, trained.vocab)
     assert queries.get(again, other) is not first
     last = queries.get(again, corpus)
     for node in again.nlp.get_pipe("transformer").model.walk():
@@ -154,7 +156,7 @@ def contradict(path):
 
 
 def test_an_unlucky_support_set_is_a_result_and_the_others_go_on(folder, tmp_path):
-    contradict(folder / "one" / "dev.spacy")
+    contradict(DEV)
     sets = [folder / "bad.json", folder / "good.json"]
     srsly.write_json(sets[0], [0, 1, 2])
     srsly.write_json(sets[1], [1, 2])
@@ -172,8 +174,7 @@ def test_an_unlucky_support_set_is_a_result_and_the_others_go_on(folder, tmp_pat
 
 
 def test_support_sets_that_all_fail_are_shown(folder):
-    path = folder / "one" / "dev.spacy"
-    contradict(path)
+    contradict(DEV)
     sets = [folder / "one.json", folder / "two.json"]
     for indices, given in zip(([0, 1], [1, 0]), sets, strict=True):
         srsly.write_json(given, indices)
@@ -182,20 +183,17 @@ def test_support_sets_that_all_fail_are_shown(folder):
     assert all("more than once" in reason for reason in results.failed.values())
     assert results.summarize() == []
     assert results.get_overview()[1] == [["default", "given", "all 2 failed"]]
-    shown = benchmark(
-        *(folder / "source", path, folder / "one" / "test.spacy"),
-        *("--given", sets[0], "--given", sets[1], "--adapt.max_steps", 2),
-    )
+    given = ["--given", sets[0], "--given", sets[1]]
+    shown = benchmark("source", DEV, TEST, *given, "--adapt.max_steps", 2)
     assert "There is no result for one/default/None/0" in shown
 
 
 def test_support_and_query_from_one_corpus_do_not_overlap(folder):
-    test = folder / "one" / "test.spacy"
     benchmark = make_benchmark(folder, shots=[1], seeds=[0])
-    benchmark.targets = make_targets([test, test])
+    benchmark.targets = make_targets([TEST, TEST])
     ((_, result),) = benchmark.run()
-    nlp = spacy.load(folder / "source")
-    docs = Corpus(test, nlp.vocab).docs
+    nlp = spacy.load("source")
+    docs = Corpus(TEST, nlp.vocab).docs
     support = [docs[i] for i in result["sentences"]]
     adapted = adapt(nlp, support, **QUICK).nlp
     rest = [d for i, d in enumerate(docs) if i not in result["sentences"]]
@@ -224,15 +222,9 @@ benchmark = partial(commands.read, "epnet", "benchmark")
 
 
 def test_command_with_several_targets(folder):
-    corpora = [
-        folder / target / f"{name}.spacy"
-        for target in ("one", "two")
-        for name in ("dev", "test")
-    ]
     output = folder / "out" / "results.json"
     args = [
-        folder / "source",
-        *corpora,
+        *("source", DEV, TEST, "two/dev.spacy", "two/test.spacy"),
         *("--shots", "1,2", "--supports", 2, "--profile", "paper"),
         *("--profile", "default", "--output", output, "--adapt.max_steps", 5),
     ]
@@ -259,17 +251,15 @@ def test_command_with_several_targets(folder):
 
 
 def test_command_with_mistakes(folder):
-    source, one = folder / "source", folder / "one"
-    odd = benchmark(source, one / "dev.spacy", code=1)
+    odd = benchmark("source", DEV, code=1)
     assert "A target is two corpora, DEV" in odd
-    pair = (source, one / "dev.spacy", one / "test.spacy")
     for option, value, message in [
         ("--shots", "few", "Invalid value for the setting 'shots'"),
         ("--adapt.rate", "1", "There are no such settings: adapt.rate"),
         ("--training.lr", "1", "There are no such options: --training.lr"),
     ]:
-        assert message in benchmark(*pair, option, value, code=1)
-    missing = benchmark(source, one / "dev.spacy", one / "none.spacy", code=1)
+        assert message in benchmark("source", DEV, TEST, option, value, code=1)
+    missing = benchmark("source", DEV, "none.spacy", code=1)
     assert "no such file" in missing
 
 
@@ -284,28 +274,25 @@ def test_what_other_components_have_set_is_there_in_every_run(folder):
 
     nlp.add_pipe("block_first", first=True)
     runs = list(benchmark.run())
-    docs = Corpus(folder / "one" / "dev.spacy", nlp.vocab).docs
+    docs = Corpus(DEV, nlp.vocab).docs
     for _, result in runs:
         support = [docs[i] for i in result["sentences"]]
         adapted = adapt(nlp, support, **QUICK).nlp
-        path = folder / "one" / "test.spacy"
-        scores = adapted.evaluate(list(spacy.training.Corpus(path)(adapted)))
+        scores = adapted.evaluate(list(spacy.training.Corpus(TEST)(adapted)))
         assert result["f"] == 100 * scores["ents_f"]
 
 
 def test_given_sets_are_for_one_target(folder):
-    one, two = folder / "one", folder / "two"
-    given = folder / "set.json"
-    srsly.write_json(given, [0, 1])
-    paths = [p / f"{n}.spacy" for p in (one, two) for n in ("dev", "test")]
-    shown = benchmark(folder / "source", *paths, "--given", given, code=1)
+    srsly.write_json("set.json", [0, 1])
+    paths = [DEV, TEST, "two/dev.spacy", "two/test.spacy"]
+    shown = benchmark("source", *paths, "--given", "set.json", code=1)
     assert "Support sets can be given for" in shown
 
 
 def sample(folder):
     """A support set of the first target's dev set, and its manifest."""
-    dev, support = folder / "one" / "dev.spacy", folder / "set.spacy"
-    commands.run("epnet", "sample", dev, support, "--shots", 1)
+    support = folder / "set.spacy"
+    commands.run("epnet", "sample", DEV, support, "--shots", 1)
     return support
 
 
@@ -337,10 +324,8 @@ def test_manifests_that_do_not_fit_are_refused(folder, changes, reason):
 
 def test_support_sets_that_are_not_what_the_manifest_says_are_refused(folder):
     support = sample(folder)
-    docs = Corpus(folder / "one" / "test.spacy").docs
-    DocBin(docs=docs).to_disk(support)
-    pair = (folder / "one" / "dev.spacy", folder / "one" / "test.spacy")
-    shown = benchmark(folder / "source", *pair, "--given", support, code=1)
+    support.write_bytes(TEST.read_bytes())
+    shown = benchmark("source", DEV, TEST, "--given", support, code=1)
     assert "isn't what set.json says it is" in shown
 
 
@@ -353,17 +338,13 @@ def test_lists_of_indices_may_have_any_name(folder):
 
 @pytest.mark.parametrize("kind", ["empty", "unmarked", "used up"])
 def test_there_must_be_something_to_score(folder, kind):
-    dev, test = folder / "one" / "dev.spacy", folder / "one" / "test.spacy"
-    docs = Corpus(test).docs
-    if kind == "used up":
-        dev = test
-    else:
+    docs = Corpus(TEST).docs
+    if kind != "used up":
         for doc in docs:
             doc.ents = []
-        DocBin(docs=docs if kind == "unmarked" else []).to_disk(test)
-    shown = benchmark(
-        folder / "source", dev, test, "--shots", 99, "--supports", 1, code=1
-    )
+        DocBin(docs=docs if kind == "unmarked" else []).to_disk(TEST)
+    dev = TEST if kind == "used up" else DEV
+    shown = benchmark("source", dev, TEST, "--shots", 99, "--supports", 1, code=1)
     assert "nothing can be scored" in shown
 
 

@@ -102,7 +102,8 @@ def test_a_value_is_not_chosen_because_it_failed_where_it_is_difficult():
 
 
 @pytest.fixture
-def folder(tmp_path, trained, references):
+def folder(tmp_path, trained, references, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     trained.to_disk(tmp_path / "source")
     DocBin(docs=references[:10]).to_disk(tmp_path / "dev.spacy")
     DocBin(docs=references[10:]).to_disk(tmp_path / "test.spacy")
@@ -119,11 +120,11 @@ def folder(tmp_path, trained, references):
 
 
 sweep = partial(commands.read, "epnet", "sweep")
+TARGET = ("dev.spacy", "test.spacy")
 
 
 def test_nothing_is_chosen_on_the_test_set(folder):
-    target = [folder / "dev.spacy", folder / "test.spacy"]
-    args = [folder / "source", *target, "--set", "adapt.tau=1,2", "--shots", 1, *QUICK]
+    args = ["source", *TARGET, "--set", "adapt.tau=1,2", "--shots", 1, *QUICK]
     output, plot = folder / "sweep.json", folder / "sweep.svg"
     shown = sweep(*args, "--output", output, "--plot", plot)
     assert "No value is chosen" in shown
@@ -141,47 +142,43 @@ def test_nothing_is_chosen_on_the_test_set(folder):
 
 def test_a_value_is_chosen_on_types_that_are_held_out(folder):
     args = ["--set", "adapt.lr=0.0001,0.01", "--shots", 1, *QUICK]
-    shown = sweep(folder / "source", "--held-out", folder / "other.spacy", *args)
+    shown = sweep("source", "--held-out", "other.spacy", *args)
     assert "Best on the held-out types, 1-shot: lr=" in shown
-    shown = sweep(folder / "source", "--held-out", folder / "dev.spacy", *args, code=1)
+    shown = sweep("source", "--held-out", "dev.spacy", *args, code=1)
     assert "held out, because the source was trained on" in shown
     assert "PERSON, PLACE" in shown
 
 
 def test_mistakes_are_explained(folder):
-    shown = sweep(
-        folder / "source", folder / "dev.spacy", folder / "test.spacy", code=1
-    )
+    shown = sweep("source", *TARGET, code=1)
     assert "There is nothing to vary. Give" in shown
-    shown = sweep(folder / "source", "--set", "adapt.tau=1", code=1)
+    shown = sweep("source", "--set", "adapt.tau=1", code=1)
     assert "There is nothing to measure on." in shown
-    target = [folder / "dev.spacy", folder / "test.spacy"]
-    shown = sweep(folder / "source", *target, "--set", "adapt.temperature=1", code=1)
+    shown = sweep("source", *TARGET, "--set", "adapt.temperature=1", code=1)
     assert "temperature" in shown
 
 
 def test_a_setting_is_given_once(folder):
-    target = [folder / "dev.spacy", folder / "test.spacy"]
     twice = ["--set", "adapt.lr=1e-4", "--set", "adapt.lr=5e-4"]
-    shown = sweep(folder / "source", *target, *twice, code=1)
+    shown = sweep("source", *TARGET, *twice, code=1)
     assert "adapt.lr once" in shown
 
 
 def test_nothing_can_be_chosen_on_targets_that_are_not_there(folder):
-    args = ["--set", "adapt.lr=1", "--held-out", folder / "other.spacy"]
-    shown = sweep(folder / "source", *args, "--choose-on-query", code=1)
+    args = ["--set", "adapt.lr=1", "--held-out", "other.spacy"]
+    shown = sweep("source", *args, "--choose-on-query", code=1)
     assert "There is nothing to measure on." in shown
 
 
 def test_a_target_in_a_folder_called_held_out_is_another(folder):
     (folder / "held-out").mkdir()
-    target = [folder / "held-out" / path for path in ("dev.spacy", "test.spacy")]
+    target = [folder / "held-out" / path for path in TARGET]
     for path in target:
         path.write_bytes((folder / path.name).read_bytes())
     args = ["--set", "adapt.lr=0.01", "--shots", 1, *QUICK]
     output = folder / "sweep.json"
-    held_out = ["--held-out", folder / "other.spacy", "--output", output]
-    sweep(folder / "source", *target, *held_out, *args)
+    held_out = ["--held-out", "other.spacy", "--output", output]
+    sweep("source", *target, *held_out, *args)
     runs = srsly.read_json(output)["runs"].values()
     assert {run["target"] for run in runs} == {"held-out", "held-out#2"}
 
@@ -202,11 +199,10 @@ def test_mistakes_are_found_before_a_training(
         raise AssertionError("it has begun to train")
 
     monkeypatch.setattr("spacy_epnet.cli.sweep.train", train)
-    source_config.to_disk(folder / "tiny.cfg")
-    corpora = [folder / "dev.spacy", folder / "test.spacy"]
+    source_config.to_disk("tiny.cfg")
     shown = sweep(
-        *(folder / "tiny.cfg", *corpora, "--set", "components.epnet_ner.tau=1,2"),
-        *("--output", folder / "tau", *wrong),
+        *("tiny.cfg", *TARGET, "--set", "components.epnet_ner.tau=1,2"),
+        *("--output", "tau", *wrong),
         code=1,
     )
     assert message in shown
@@ -217,12 +213,11 @@ def test_a_source_is_trained_for_each_value_of_a_setting_of_the_training(
 ):
     config = source_config.copy()
     config["training"] |= {"max_steps": 2, "eval_frequency": 2}
-    config.to_disk(folder / "tiny.cfg")
-    corpora = [folder / "dev.spacy", folder / "test.spacy"]
+    config.to_disk("tiny.cfg")
     args = [
-        *(folder / "tiny.cfg", *corpora, "--set", "components.epnet_ner.tau=1.5,4"),
+        *("tiny.cfg", *TARGET, "--set", "components.epnet_ner.tau=1.5,4"),
         *("--set", "adapt.lr=0.001,0.01", "--shots", 1, *QUICK),
-        *("--corpora.train.path", corpora[0], "--corpora.dev.path", corpora[1]),
+        *("--corpora.train.path", TARGET[0], "--corpora.dev.path", TARGET[1]),
     ]
     shown = sweep(*args, code=1)
     assert "A source is trained for each" in shown
@@ -245,10 +240,9 @@ def test_a_source_is_trained_for_each_value_of_a_setting_of_the_training(
 
 def test_settings_of_a_training_need_its_config(folder):
     varied = ["--set", "components.epnet_ner.tau=1,2"]
-    target = [folder / "dev.spacy", folder / "test.spacy"]
-    shown = sweep(folder / "source", *target, *varied, code=1)
+    shown = sweep("source", *TARGET, *varied, code=1)
     assert "are settings of the training. To" in shown
     shown = sweep(
-        folder / "source", *target, "--set", "adapt.lr=1", "--paths.train", "x", code=1
+        "source", *TARGET, "--set", "adapt.lr=1", "--paths.train", "x", code=1
     )
     assert "There are no such options:" in shown
