@@ -39,6 +39,7 @@ def overrides(tiny_encoder, corpus):
         "paths.dev": corpus,
         "components.epnet_ner.model.prototype_size": 32,
         "components.epnet_ner.model.learn_rate_scale": 1.0,
+        "training.max_epochs": 0,
         "training.max_steps": 60,
         "training.eval_frequency": 30,
         "training.optimizer.learn_rate.initial_rate": 0.01,
