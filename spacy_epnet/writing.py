@@ -22,12 +22,13 @@ from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import TypeAlias
-
-from filelock import FileLock, Timeout
+from typing import TYPE_CHECKING, TypeAlias
 
 from .errors import CorpusError
 from .signals import hold_signals
+
+if TYPE_CHECKING:
+    from filelock import FileLock
 
 MayReplace: TypeAlias = Callable[[Path], bool]
 
@@ -113,7 +114,10 @@ def _open_work_folder(target: Path) -> Iterator[Path]:
                 _delete_work_folder(work, lock, target)
 
 
-def _make_work_folder(target: Path) -> tuple[Path, FileLock]:
+def _make_work_folder(target: Path) -> tuple[Path, "FileLock"]:
+    # Imported here, so that importing the package stays quick.
+    from filelock import FileLock, Timeout
+
     work = Path(mkdtemp(prefix=get_prefix(target), dir=target.parent))
     lock = FileLock(work / LOCK, blocking=False, thread_local=False)
     try:
@@ -127,6 +131,8 @@ def _make_work_folder(target: Path) -> tuple[Path, FileLock]:
 
 def delete_stale(target: Path) -> None:
     """Delete what killed processes of this user left of writing an output."""
+    from filelock import FileLock
+
     for work in _list_work_folders(target):
         with suppress(OSError, NotImplementedError):
             if not any(work.iterdir()):
@@ -138,7 +144,7 @@ def delete_stale(target: Path) -> None:
                     _delete_work_folder(work, lock, target)
 
 
-def _delete_work_folder(work: Path, lock: FileLock, target: Path) -> None:
+def _delete_work_folder(work: Path, lock: "FileLock", target: Path) -> None:
     """Delete what has a name of ours, because others can move folders into this one's
     place if they may write beside it.
     """

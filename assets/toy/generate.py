@@ -4,7 +4,7 @@
 
 Sentences are put together from an opening, a core and an ending. Those of
 source-dev and target-test use cores and names of their own besides those of
-source-train and target-dev, some names belong to two types, and some capitalised
+source-train and target-dev, some names belong to two types, and some capitalized
 words to none, so that a model can be right or wrong.
 """
 

@@ -60,12 +60,12 @@ def adapt(
         >>> doc = report.nlp("Grace stayed.")
     """
     clock = Clock()
+    extends = read_mode(labels)
     source = find_recognizer(nlp, name)
     origin = describe_origin(source)
     support = read_support(
         make_separate_vocab(nlp), examples, source.recognizer, strict=check
     )
-    extends = read_mode(labels)
     config, settings = choose_settings(
         source.recognizer, profile, changes, counts=support.counts, extends=extends
     )
@@ -170,7 +170,7 @@ def make_task(
     labels = [label for label in support.counts if label not in known]
     if not labels:
         raise SettingError(
-            f"All types of the support set are known already: "
+            "All types of the support set are known already: "
             f"{', '.join(support.counts)}. There is nothing to extend "
             f"'{adapted.name}' with. To learn them anew, adapt with labels='replace'."
         )

