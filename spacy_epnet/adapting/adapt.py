@@ -69,11 +69,23 @@ def adapt(
     config, settings = choose_settings(
         source.recognizer, profile, changes, counts=support.counts, extends=extends
     )
-    adapted = copy_for_learning(source, extends=extends)
+    # Types that are kept depend on the encoder as it is.
+    trains_encoder = source.recognizer.trains_encoder and not extends
+    if trains_encoder:
+        check_alone(source)
+    adapted = source.copy(with_encoder=trains_encoder)
     with seeded(settings.seed):
         tokens = adapted.encode(support.docs)
         support = realign(support, adapted.recognizer, strict=check)
-        task = make_task(adapted, support, tokens, config, extends, on_step)
+        task = make_task(
+            adapted,
+            support,
+            tokens,
+            config=config,
+            extends=extends,
+            training=JointTraining(adapted, support) if trains_encoder else None,
+            on_step=on_step,
+        )
         clock.lap("encode")
         learning, tokens = learn(adapted, task, settings)
         clock.lap("learn")
@@ -96,11 +108,7 @@ def adapt(
 
 
 def read_mode(labels: str) -> bool:
-    """Check what is to become of the types of a pipeline.
-
-    labels (str): "replace" or "extend".
-    RETURNS (bool): Whether new types join the others.
-    """
+    """Return whether new types join the others."""
     if labels not in ("replace", "extend"):
         raise InvalidSettingError("labels", labels, "replace or extend")
     return labels == "extend"
@@ -114,13 +122,9 @@ def choose_settings(
     counts: Mapping[str, int],
     extends: bool,
 ) -> tuple[dict[str, Any], AdaptSettings]:
-    """Choose the settings of an adaptation.
+    """Choose the settings of an adaptation. See `make_adapt_config`.
 
-    recognizer (FewShotRecognizer): The recognizer.
-    profile (str): The settings to begin with.
-    changes (Mapping[str, Any]): Settings that differ from them.
     counts (Mapping[str, int]): How often each type is marked in the support set.
-    extends (bool): Whether the new types join the others.
     RETURNS (Tuple[Dict[str, Any], AdaptSettings]): The settings as in a config, and
         resolved.
     """
@@ -136,35 +140,17 @@ def choose_settings(
     return config, resolve_settings(schema, config, prefix="adapt.")
 
 
-def copy_for_learning(
-    source: RecognizerPipeline, *, extends: bool
-) -> RecognizerPipeline:
-    """Copy a pipeline, with its encoder if that is trained, too."""
-    # Types that are kept depend on the encoder as it is.
-    with_encoder = source.recognizer.trains_encoder and not extends
-    if with_encoder:
-        check_alone(source)
-    return source.copy(with_encoder=with_encoder)
-
-
 def make_task(
     adapted: RecognizerPipeline,
     support: Support,
     tokens: TokenVectors,
+    *,
     config: dict[str, Any],
     extends: bool,
+    training: JointTraining | None,
     on_step: OnStep,
 ) -> AdaptTask:
-    """Describe what is to be learned from an encoded support set.
-
-    adapted (RecognizerPipeline): The pipeline that learns.
-    support (Support): The support set.
-    tokens (TokenVectors): Its token vectors.
-    config (Dict[str, Any]): The settings, as in a config.
-    extends (bool): Whether the new types join the others.
-    on_step (Callable[[int, float], object]): Called with each step and its loss.
-    RETURNS (AdaptTask): The task.
-    """
+    """Describe what is to be learned from an encoded support set. See `AdaptTask`."""
     recognizer = adapted.recognizer
     known = recognizer.labels if extends else ()
     labels = [label for label in support.counts if label not in known]
@@ -174,7 +160,6 @@ def make_task(
             f"{', '.join(support.counts)}. There is nothing to extend "
             f"'{adapted.name}' with. To learn them anew, adapt with labels='replace'."
         )
-    trains_encoder = recognizer.trains_encoder and not extends
     return AdaptTask(
         docs=support.docs,
         golds=support.golds,
@@ -184,7 +169,7 @@ def make_task(
         config=config,
         names={n: adapted.encode_names(n) for n in recognizer.list_names(labels)},
         on_step=on_step,
-        training=JointTraining(adapted, support) if trains_encoder else None,
+        training=training,
     )
 
 
@@ -193,9 +178,6 @@ def learn(
 ) -> tuple[LearningReport, TokenVectors]:
     """Learn from a support set, and keep it if wanted.
 
-    adapted (RecognizerPipeline): The pipeline that learns.
-    task (AdaptTask): The task.
-    settings (AdaptSettings): The settings of the adaptation.
     RETURNS (Tuple[LearningReport, TokenVectors]): What was learned, and the token
         vectors of the support set as they are now.
     """

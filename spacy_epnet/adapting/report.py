@@ -58,7 +58,6 @@ class AdaptReport:
 def describe_origin(source: RecognizerPipeline) -> dict[str, Any]:
     """Describe the pipeline that is adapted. See `AdaptReport`.
 
-    source (RecognizerPipeline): The source pipeline.
     RETURNS (Dict[str, Any]): Its name, version and types.
     """
     meta, recognizer = source.nlp.meta, source.recognizer

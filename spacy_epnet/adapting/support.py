@@ -79,7 +79,6 @@ def check_support(
 ) -> Support:
     """Refuse a support set from which nothing can be learned.
 
-    examples (List[Example]): The support set.
     problems (List[Problem]): What is known to be wrong with it.
     recognizer (FewShotRecognizer): The recognizer that is to learn from it.
     strict (bool): Also raise if no example of some type could be predicted.
@@ -125,7 +124,6 @@ def realign(
 def make_example(nlp: Language, item: Item, problems: list[Problem]) -> Example:
     """Make an example whose predicted doc is bare.
 
-    nlp (Language): The pipeline.
     item (Item): An example in any form.
     problems (List[Problem]): Where what is wrong with it is added.
     RETURNS (Example): The example.
@@ -245,7 +243,6 @@ def find_unusable(
 
     aligned (List[Span]): Entities that line up with the tokens.
     lost (Counter[str]): How many of each type don't.
-    recognizer (FewShotRecognizer): The recognizer.
     strict (bool): See `check_support`.
     RETURNS (List[Problem]): What is wrong with each type.
     """

@@ -21,7 +21,6 @@ MAX_NEW_STRINGS = 10_000
 def make_separate_vocab(nlp: Language) -> Language:
     """Make a pipeline that reads texts as another does, and forgets them by itself.
 
-    nlp (Language): The pipeline.
     RETURNS (Language): One of the same components, with a vocabulary of its own.
     """
     tokenizer = COPIES.get(nlp)
@@ -36,7 +35,6 @@ class SeparateTokenizer:
     """A copy of a pipeline's tokenizer, over a copy of its vocabulary. It is kept for
     the next support set, whose words join the others: nobody saves them.
 
-    nlp (Language): The pipeline.
     """
 
     def __init__(self, nlp: Language) -> None:

@@ -10,17 +10,16 @@ from typing import Any
 from pydantic import Field
 from spacy.tokens import Doc
 
-from ..epnet.adaptation import gather_spans, number_columns
+from ..epnet.assignment import gather_spans, number_columns
 from ..epnet.component import PrototypeRecognizer
-from ..epnet.head import begin_projecting, get_prototypes, project_spans, set_prototype
+from ..epnet.model import begin_projecting, get_prototypes, project_spans, set_prototype
 from ..epnet.prototypes import NONE_ROW, get_free_row, join
 from ..epnet.settings import PREFER_NEAR, PREFER_PROBABLE, EPNetSettings
 from ..epnet.types import Targets
-from ..recognizer.candidates import find_docs, get_layout
 from ..recognizer.factory import register_factory
 from ..recognizer.gold import Gold
 from ..recognizer.settings import AdaptSettings, RecognizerSettings
-from ..recognizer.span_pool import get_span_pool, sample_nones
+from ..recognizer.spans import find_docs, get_layout, get_span_pool, sample_nones
 from ..recognizer.task import AdaptTask, LearningReport
 from ..types import Points
 from .means import get_halves_loss, get_means

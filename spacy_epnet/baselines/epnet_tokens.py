@@ -10,15 +10,14 @@ from typing import Any
 from pydantic import Field
 from spacy.tokens import Doc, Span
 
-from ..epnet.adaptation import EPNetReport
-from ..epnet.component import EPNetRecognizer
+from ..epnet.component import EPNetRecognizer, EPNetReport
 from ..epnet.decoding import MAX_STARTS, Winner, keep_best, prefer_probable
-from ..epnet.head import measure_spans, project_spans
+from ..epnet.model import measure_spans, project_spans
 from ..epnet.settings import EPNetSettings
 from ..recognizer.annotation import Prediction, split_by_doc
-from ..recognizer.candidates import get_layout, iter_windows, make_spans
 from ..recognizer.factory import register_factory
 from ..recognizer.gold import Gold
+from ..recognizer.spans import get_layout, iter_windows, make_spans
 from ..recognizer.task import AdaptTask
 from ..types import Points, Spans, TokenVectors
 from .tokens.io_tags import decode_runs

@@ -39,7 +39,6 @@ BLOCK_SIZE = 512
 class CandidateFilter:
     """Lets the spans pass that can be entities.
 
-    head (Model): The head.
     rows_in_use (List[Rows]): The prototypes of each generation, None's first.
     dtype (Optional[torch.dtype]): What to compute in. By default the fastest.
     """

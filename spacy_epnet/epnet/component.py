@@ -1,5 +1,6 @@
 """EP-Net as a pipeline component: entities by the nearest prototype."""
 
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from spacy.tokens import Doc
@@ -7,27 +8,30 @@ from thinc.types import Floats2d
 
 from ..recognizer.annotation import Prediction, split_by_doc
 from ..recognizer.base import Centers, FewShotRecognizer
-from ..recognizer.candidates import find_docs, get_layout
 from ..recognizer.factory import register_factory
 from ..recognizer.gold import Gold
 from ..recognizer.settings import RecognizerSettings
-from ..recognizer.span_pool import get_span_pool, sample_nones
-from ..recognizer.task import AdaptTask
+from ..recognizer.spans import find_docs, get_layout, get_span_pool, sample_nones
+from ..recognizer.task import AdaptTask, LearningReport
 from ..types import Points, Spans, TokenVectors
-from .adaptation import (
-    EPNetReport,
+from .assignment import (
+    Assignment,
     assign_prototypes,
     choose_trained_rows,
-    describe_learning,
     gather_spans,
     get_known_names,
     list_names,
 )
 from .decoding import Winner, find_winners, keep_best, prefer_near
-from .finetuning import tune
-from .head import get_prototypes, measure_spans, project_spans, set_prototype
+from .finetuning import Tuning, tune
 from .losses import get_loss
-from .model import get_table_size
+from .model import (
+    get_prototypes,
+    get_table_size,
+    measure_spans,
+    project_spans,
+    set_prototype,
+)
 from .prototypes import (
     NONE_ROW,
     Generation,
@@ -188,6 +192,44 @@ class PrototypeRecognizer(FewShotRecognizer):
         rows = list_rows(self.prototypes, ops=self.model.ops)
         self.model.initialize(X=(docs, self.model.ops.alloc2i(0, 2), rows))
         self.set_output(int(rows.max()) + 1)
+
+
+@dataclass
+class EPNetReport(LearningReport):
+    """Report of an adaptation of EP-Net.
+
+    assignments (Dict[str, Assignment]): The prototype that each type began with.
+    tuning (Tuning): The loss of each pass, and why it stopped.
+    """
+
+    assignments: dict[str, Assignment] = field(default_factory=dict)
+    tuning: Tuning = field(default_factory=Tuning)
+
+
+def describe_learning(
+    assignments: dict[str, Assignment], tuning: Tuning
+) -> EPNetReport:
+    """Describe an adaptation in words and numbers."""
+    first, last = tuning.losses[0], tuning.losses[-1]
+    return EPNetReport(
+        f"{tuning.steps} steps, loss {first:.4f} to {last:.4f}: {tuning.stopped}",
+        ("prototype", "begun as"),
+        {
+            label: (str(assigned.row), assigned.describe_origins())
+            for label, assigned in assignments.items()
+        },
+        {
+            "steps": tuning.steps,
+            "stopped": tuning.stopped,
+            "losses": tuning.losses,
+            "assignment": {
+                label: {"row": assigned.row, "origins": assigned.origins}
+                for label, assigned in assignments.items()
+            },
+        },
+        assignments,
+        tuning,
+    )
 
 
 class EPNetRecognizer(PrototypeRecognizer):

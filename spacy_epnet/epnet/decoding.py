@@ -7,9 +7,9 @@ import numpy
 from thinc.api import Model, Ops
 
 from ..overlaps import drop_overlaps
-from ..recognizer.candidates import Layout, iter_windows, list_starts, make_spans
+from ..recognizer.spans import Layout, iter_windows, list_starts, make_spans
 from ..types import Spans, TokenVectors
-from .head import measure_spans
+from .model import measure_spans
 from .types import Distances, Rows
 
 # Spans are looked at for this many first tokens at a time, so that memory doesn't
@@ -111,8 +111,6 @@ def find_winners(
 ) -> list[list[Winner]]:
     """Find the spans of a batch that are entities.
 
-    head (Model): The head.
-    tokens (TokenVectors): The batch.
     layout (Layout): Where its spans may lie.
     rows_in_use (List[Rows]): The prototypes of each generation, None's first.
     max_width (int): The longest span.

@@ -1,4 +1,4 @@
-"""EP-Net as a Thinc model.
+"""EP-Net as a Thinc model, whose head is a PyTorch network.
 
     EPNet            (docs, spans, rows)   -> (distances, prototypes)
       flat_tokens    docs                  -> token vectors, the docs end to end
@@ -14,17 +14,25 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from spacy.tokens import Doc
-from thinc.api import Model, get_torch_default_device
+from thinc.api import (
+    ArgsKwargs,
+    Model,
+    get_torch_default_device,
+    torch2xp,
+    xp2torch,
+)
+from thinc.layers.pytorchwrapper import forward as forward_network
 from thinc.types import Floats2d
 
-from .._compat import get_network
+from .._compat import get_network, set_network
 from ..encoder.networks import renew_shim
 from ..encoder.vectors import build_flat_tokens
+from ..recognizer.network_shim import NetworkShim
 from ..recognizer.settings import takes
-from .head import build_head
+from ..types import Points, Spans, TokenVectors
 from .prototypes import get_initial_scale
 from .settings import EPNetSettings
-from .types import HeadOutput, ModelInput
+from .types import Distances, HeadInput, HeadOutput, ModelInput, Prototypes, Rows
 
 if TYPE_CHECKING:
     from .network import SpanPrototypeNetwork
@@ -117,3 +125,173 @@ def get_table_size(model: Model[Any, Any]) -> int | None:
     """Count how many prototypes there are, or None if the model has no weights yet."""
     network = get_network(model.get_ref("head").shims[0])
     return None if network is None else len(network.prototypes)
+
+
+def build_head(
+    make_network: Callable[..., Any],
+    *,
+    n_prototypes: int,
+    learn_rate_scale: float,
+    similarity: str,
+) -> Model[HeadInput, HeadOutput]:
+    """Wrap a network that is made when the width of the tokens is known.
+
+    make_network (Callable): Makes the network from `token_width` and `n_prototypes`.
+    n_prototypes (int): Prototypes to begin with.
+    learn_rate_scale (float): Multiple of the optimizer's learning rate.
+    similarity (str): What the weights are for.
+    """
+    return Model(
+        "epnet_head",
+        forward_network,
+        init=init_head,
+        attrs={
+            "convert_inputs": convert_inputs,
+            "convert_outputs": convert_outputs,
+            "dropout_rate": 0.0,
+            "n_prototypes": n_prototypes,
+            "trains_tokens": True,
+        },
+        shims=[
+            NetworkShim(
+                make_network, get_sizes, learn_rate_scale, {"similarity": similarity}
+            )
+        ],
+    )
+
+
+def get_head_network(head: Model[HeadInput, HeadOutput]) -> "SpanPrototypeNetwork":
+    """Return the PyTorch network of a head."""
+    return get_network(head.shims[0])
+
+
+def init_head(
+    model: Model[HeadInput, HeadOutput], X: Any = None, Y: Any = None
+) -> None:
+    tokens, _, _ = X
+    shim: Any = model.shims[0]
+    size = model.attrs["n_prototypes"]
+    network = shim.make_network(token_width=tokens.shape[1], n_prototypes=size)
+    set_network(shim, network)
+
+
+def get_sizes(weights: dict[str, Any]) -> dict[str, int]:
+    """Return the sizes of a network that aren't settings, from its weights."""
+    width_size = weights["width_embeddings.weight"].shape[1]
+    return {
+        "token_width": weights["projection.0.weight"].shape[1] - width_size,
+        "n_prototypes": len(weights["prototypes"]),
+    }
+
+
+def convert_inputs(
+    model: Model[Any, Any], inputs: HeadInput, is_train: bool
+) -> tuple[ArgsKwargs, Callable[[ArgsKwargs], TokenVectors]]:
+    tokens, spans, rows = inputs
+    shim: Any = model.shims[0]
+    get_head_network(model).dropout = model.attrs["dropout_rate"]
+    trains_tokens = model.attrs["trains_tokens"]
+    args = (
+        xp2torch(tokens, requires_grad=is_train and trains_tokens, device=shim.device),
+        xp2torch(spans[:, 0], device=shim.device).long(),
+        xp2torch(spans[:, 1], device=shim.device).long(),
+        xp2torch(rows, device=shim.device).long(),
+    )
+
+    def convert_gradient(d_args: ArgsKwargs) -> TokenVectors:
+        if not trains_tokens:
+            return model.ops.alloc2f(0, 0)
+        return torch2xp(d_args.args[0])  # type: ignore[return-value]
+
+    return ArgsKwargs(args=args, kwargs={}), convert_gradient
+
+
+def convert_outputs(
+    model: Model[Any, Any], inputs_outputs: tuple[Any, ...], is_train: bool
+) -> tuple[HeadOutput, Callable[[HeadOutput], ArgsKwargs]]:
+    _, outputs = inputs_outputs
+    device = model.shims[0].device  # type: ignore[attr-defined]
+
+    def convert_gradient(d_outputs: HeadOutput) -> ArgsKwargs:
+        gradients = [xp2torch(d_output, device=device) for d_output in d_outputs]
+        return ArgsKwargs(args=(outputs,), kwargs={"grad_tensors": gradients})
+
+    distances, prototypes = outputs
+    return (torch2xp(distances), torch2xp(prototypes)), convert_gradient  # type: ignore[return-value]
+
+
+def project_spans(head: Model[Any, Any], tokens: TokenVectors, spans: Spans) -> Points:
+    """Map spans to the space of the prototypes.
+
+    tokens (TokenVectors): The batch's tokens.
+    RETURNS (Points): (M, d1) A point for each span.
+    """
+    import torch
+
+    args = convert_inputs(head, (tokens, spans, head.ops.alloc1i(0)), False)[0].args
+    network = get_head_network(head)
+    network.eval()
+    with torch.no_grad():
+        return torch2xp(network.project(network.embed(*args[:3])))  # type: ignore[return-value]
+
+
+def begin_projecting(
+    head: Model[Any, Any], tokens: TokenVectors, spans: Spans
+) -> tuple[Points, Callable[[Points], TokenVectors]]:
+    """Map spans to the space of the prototypes, and prepare to learn from it.
+
+    tokens (TokenVectors): The batch's tokens.
+    RETURNS (Tuple[Points, Callable[[Points], TokenVectors]]): (M, d1) A point for each
+        span, and what takes their gradient to the weights and gives the tokens' one.
+    """
+    inputs = (tokens, spans, head.ops.alloc1i(0))
+    converted, convert_gradient = convert_inputs(head, inputs, True)
+    network = get_head_network(head)
+    network.train()
+    points = network.project(network.embed(*converted.args[:3]))
+
+    def backprop(d_points: Points) -> TokenVectors:
+        points.backward(xp2torch(d_points, device=points.device))
+        gradients = tuple(arg.grad for arg in converted.args)
+        return convert_gradient(ArgsKwargs(args=gradients, kwargs={}))
+
+    return torch2xp(points.detach()), backprop  # type: ignore[return-value]
+
+
+def measure_spans(
+    head: Model[Any, Any], tokens: TokenVectors, spans: Spans, rows_in_use: list[Rows]
+) -> list[Distances]:
+    """Measure how far spans are from prototypes, which are projected once for all.
+
+    tokens (TokenVectors): The batch's tokens.
+    rows_in_use (List[Rows]): The prototypes of each generation. How a product is
+        rounded depends on its shape, so each has one of its own, and the distances to
+        the older ones stay the same to the last bit.
+    RETURNS (List[Distances]): The distances to those of each generation.
+    """
+    import torch
+
+    shim: Any = head.shims[0]
+    network = get_head_network(head)
+    points = xp2torch(project_spans(head, tokens, spans), device=shim.device)
+    distances = []
+    with torch.no_grad():
+        for rows in rows_in_use:
+            chosen = xp2torch(rows, device=shim.device).long()
+            distances.append(torch2xp(network.measure(points, chosen)[0]))
+    return distances  # type: ignore[return-value]
+
+
+def get_prototypes(head: Model[Any, Any]) -> Prototypes:
+    """Return all prototypes, as they are compared with spans."""
+    network = get_head_network(head)
+    return torch2xp(network.get_prototypes().detach())  # type: ignore[return-value]
+
+
+def set_prototype(head: Model[Any, Any], row: int, value: Any) -> None:
+    """Put something into a row of the prototype table."""
+    import torch
+
+    prototypes = get_head_network(head).prototypes
+    with torch.no_grad():
+        prototypes[row] = xp2torch(value, device=prototypes.device)

@@ -58,7 +58,6 @@ def fit_generations(
 ) -> list[Generation]:
     """Give new labels a row in a generation, and drop what isn't a label.
 
-    generations (Iterable[Generation]): The generations.
     labels (Collection[str]): The labels that there are to be.
     families (Mapping[str, str]): The corpus of labels that are judged among their own.
         They have a generation to themselves, all others are in the youngest.
@@ -116,10 +115,8 @@ def get_scopes(
 ) -> Bools2d | None:
     """Find which columns of the distances count for each doc.
 
-    docs (List[Doc]): The docs.
     corpora (Mapping[str, Sequence[str]]): The labels of each corpus.
     labels (Sequence[str]): The labels, in the order of the columns after None's.
-    ops (Ops): Where the array is made.
     RETURNS (Optional[Bools2d]): (docs, columns) Whether a column counts, or None if all
         do. They do for a doc that isn't from a corpus with labels among these.
     """

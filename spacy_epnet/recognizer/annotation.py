@@ -27,7 +27,6 @@ def split_by_doc(
     """Split the predictions of a batch by doc.
 
     predictions (Iterable[Prediction]): Predictions in tokens of the batch.
-    docs (List[Doc]): The batch.
     RETURNS (List[List[Prediction]]): Those of each doc, in its tokens.
     """
     by_doc: list[list[Prediction]] = [[] for _ in docs]
@@ -46,7 +45,6 @@ def write_predictions(
     """Write predicted entities to `doc.ents`, and all of them with their probabilities
     to `doc.spans`.
 
-    doc (Doc): The doc.
     predictions (List[Prediction]): Its entities.
     key (str): The key of `doc.spans`.
     overwrite (bool): Whether they replace entities that are there.

@@ -16,7 +16,6 @@ def check_label(name: str, label: object) -> None:
     """Raise an error if something can't be a label.
 
     name (str): The component instance name, for the message.
-    label (object): The label.
     """
     if not is_label(label):
         raise make_label_error(name, label)
@@ -34,7 +33,6 @@ def check_labels(name: str, labels: Iterable[str]) -> list[str]:
     """Raise an error if something isn't a list of labels.
 
     name (str): The component instance name, for the message.
-    labels (Iterable[str]): The labels.
     RETURNS (List[str]): The labels.
     """
     if isinstance(labels, str):

@@ -31,7 +31,6 @@ def register_factory(
     """Register the factory of a recognizer.
 
     factory (str): Its name, for `nlp.add_pipe`.
-    recognizer (Type[FewShotRecognizer]): The recognizer.
     RETURNS (Callable): The factory, whose arguments and defaults are the settings of
         the recognizer.
     """
@@ -71,7 +70,6 @@ def register_factory(
 def make_default_config(settings: type[RecognizerSettings]) -> dict[str, Any]:
     """Make the default config of a recognizer.
 
-    settings (Type[RecognizerSettings]): Its settings.
     RETURNS (Dict[str, Any]): The config of the component and its model.
     """
     return {

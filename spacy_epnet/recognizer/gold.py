@@ -31,7 +31,6 @@ class Gold(NamedTuple):
 def read_gold(eg: Example) -> Gold:
     """Bring the entities of an example onto the tokens of its predicted doc.
 
-    eg (Example): The example.
     RETURNS (Gold): Its entities, and the tokens of which nothing is known.
     """
     missing = eg.reference.to_array(ENT_IOB) == MISSING
@@ -55,7 +54,6 @@ def read_gold(eg: Example) -> Gold:
 def find_sent_starts(eg: Example) -> Bools1d:
     """Find the first tokens of the sentences of an example.
 
-    eg (Example): The example.
     RETURNS (Bools1d): (tokens,) As the predicted doc says, or else the reference. If
         nothing is marked, sentences end where their punctuation is.
     """

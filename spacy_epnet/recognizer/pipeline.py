@@ -33,12 +33,7 @@ PARTS = {"config.cfg", "meta.json", "tokenizer", "vocab"}
 
 @dataclass(frozen=True)
 class RecognizerPipeline:
-    """A pipeline and the few-shot recognizer in it.
-
-    nlp (Language): The pipeline.
-    name (str): The name of the recognizer.
-    recognizer (FewShotRecognizer): The recognizer.
-    """
+    """A pipeline and the few-shot recognizer in it."""
 
     nlp: Language
     name: str
@@ -60,7 +55,6 @@ class RecognizerPipeline:
         """Run the components before the recognizer. The pipeline itself isn't changed,
         so that others can use it meanwhile.
 
-        docs (Iterable[Doc]): The docs.
         YIELDS (Doc): The docs, in order.
         """
         before = self.names_before
@@ -88,7 +82,6 @@ class RecognizerPipeline:
     def encode_names(self, names: Iterable[str]) -> Floats2d:
         """Encode the names of types, together.
 
-        names (Iterable[str]): The names.
         RETURNS (Floats2d): (names, d2) The mean of the token vectors of each.
         """
         docs = [self.nlp.make_doc(get_words(name)) for name in names]
@@ -157,7 +150,6 @@ class RecognizerPipeline:
 def find_recognizer(nlp: Language, name: str | None = None) -> RecognizerPipeline:
     """Find the few-shot recognizer of a pipeline.
 
-    nlp (Language): The pipeline.
     name (Optional[str]): Its name, if there are several.
     RETURNS (RecognizerPipeline): The pipeline with the recognizer.
     """

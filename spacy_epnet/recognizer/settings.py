@@ -40,7 +40,12 @@ class Settings(BaseModel):
     """
 
     model_config = ConfigDict(
-        extra="forbid", strict=True, frozen=True, allow_inf_nan=False
+        extra="forbid",
+        strict=True,
+        frozen=True,
+        allow_inf_nan=False,
+        # spaCy imports every recognizer at every start.
+        defer_build=True,
     )
 
     @classmethod
@@ -126,7 +131,6 @@ class ComponentConfig(UserDict[str, Any]):
     def follow(self, nlp: Language, name: str) -> None:
         """Write changes to the config of a pipeline.
 
-        nlp (Language): The pipeline.
         name (str): The component's name in it.
         """
         self._nlp, self._name = ref(nlp), name
@@ -152,7 +156,6 @@ def check_settings(
     """Check settings, and say what is wrong in words of ours.
 
     schema (Type[Settings]): What they must be.
-    values (Mapping[str, Any]): The settings.
     prefix (str): What is put before their names in messages.
     RETURNS (Settings): The settings.
     """
@@ -193,7 +196,6 @@ def resolve_settings(
 def make_parameters(schema: type[Settings]) -> list[Parameter]:
     """Make the parameters of a function that takes settings.
 
-    schema (Type[Settings]): The settings.
     RETURNS (List[Parameter]): A parameter for each, with its default.
     """
     return [

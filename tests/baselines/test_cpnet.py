@@ -7,7 +7,7 @@ from spacy.training import Example
 
 from spacy_epnet import adapt
 from spacy_epnet.baselines.means import get_halves_loss
-from spacy_epnet.epnet.head import (
+from spacy_epnet.epnet.model import (
     begin_projecting,
     get_prototypes,
     project_spans,

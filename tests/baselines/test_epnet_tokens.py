@@ -6,8 +6,8 @@ from spacy.tokens import Doc, Span
 from spacy.training import Example
 
 from spacy_epnet.baselines.epnet_tokens import split_entities
-from spacy_epnet.recognizer.candidates import get_layout
 from spacy_epnet.recognizer.gold import read_gold
+from spacy_epnet.recognizer.spans import get_layout
 
 from ..conftest import SMALL_TOK2VEC, get_ents, train
 

@@ -33,7 +33,7 @@ from spacy_epnet.baselines.esd.soft_nms import (
     resolve_overlaps,
 )
 from spacy_epnet.baselines.memory import get_memory
-from spacy_epnet.recognizer.candidates import Layout, get_candidates, get_layout
+from spacy_epnet.recognizer.spans import Layout, get_candidates, get_layout
 
 from ..conftest import SMALL_TOK2VEC, get_ents, train
 from ..util.gradients import check_gradient

@@ -12,9 +12,9 @@ from spacy_epnet.baselines.memory import Memory
 from spacy_epnet.baselines.tokens.io_tags import decode_runs, tag_tokens
 from spacy_epnet.baselines.tokens.nearest import get_nearest_by_column, normalize
 from spacy_epnet.baselines.tokens.nnshot import get_token_loss
-from spacy_epnet.recognizer.candidates import get_layout
 from spacy_epnet.recognizer.distances import get_square_distances
 from spacy_epnet.recognizer.gold import UNKNOWN, read_gold
+from spacy_epnet.recognizer.spans import get_layout
 
 from ..conftest import add_pipe
 from ..util.gradients import check_gradient

@@ -16,8 +16,8 @@ from spacy_epnet.baselines.tokens.transitions import (
     to_probabilities,
     transfer_transitions,
 )
-from spacy_epnet.recognizer.candidates import get_layout
 from spacy_epnet.recognizer.gold import UNKNOWN
+from spacy_epnet.recognizer.spans import get_layout
 
 from ..conftest import SMALL_TOK2VEC
 

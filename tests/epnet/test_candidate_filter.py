@@ -11,7 +11,7 @@ from spacy_epnet.epnet import candidate_filter as filter_module
 from spacy_epnet.epnet.candidate_filter import CandidateFilter
 from spacy_epnet.epnet.decoding import find_winners
 from spacy_epnet.epnet.model import build_epnet_model
-from spacy_epnet.recognizer.candidates import get_layout, list_starts, make_spans
+from spacy_epnet.recognizer.spans import get_layout, list_starts, make_spans
 
 OPS = NumpyOps()
 VOCAB = spacy.blank("en").vocab  # knows which tokens are space

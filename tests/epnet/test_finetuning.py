@@ -7,10 +7,13 @@ from spacy.training import Example
 from thinc.api import NumpyOps
 
 from spacy_epnet.adapting import adapt
-from spacy_epnet.epnet.finetuning import choose_batch_size, iter_batches
-from spacy_epnet.epnet.partial_training import PartialTraining
+from spacy_epnet.epnet.finetuning import (
+    PartialTraining,
+    choose_batch_size,
+    iter_batches,
+)
 from spacy_epnet.errors import SupportError
-from spacy_epnet.recognizer.span_pool import SpanPool
+from spacy_epnet.recognizer.spans import SpanPool
 
 from ..conftest import train
 from ..util.adapting_tools import SUPPORT, get_network_weights, make_reference, mark

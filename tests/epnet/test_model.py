@@ -6,12 +6,16 @@ from spacy.tokens import Doc
 from thinc.api import Adam, Model, NumpyOps
 
 from spacy_epnet.encoder.optimizer import scale_rates
-from spacy_epnet.epnet.head import measure_spans, project_spans
 from spacy_epnet.epnet.losses import get_dispersion_loss, get_span_loss
-from spacy_epnet.epnet.model import COSINE_RADIUS, build_epnet_model
+from spacy_epnet.epnet.model import (
+    COSINE_RADIUS,
+    build_epnet_model,
+    measure_spans,
+    project_spans,
+)
 from spacy_epnet.epnet.network import pool_spans, square_distances
 from spacy_epnet.epnet.prototypes import get_dispersion
-from spacy_epnet.recognizer.candidates import get_candidates, get_layout
+from spacy_epnet.recognizer.spans import get_candidates, get_layout
 
 OPS = NumpyOps()
 WIDTH = 6

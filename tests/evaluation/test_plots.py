@@ -8,7 +8,7 @@ import pytest
 from spacy.tokens import DocBin
 
 from spacy_epnet import adapt
-from spacy_epnet.epnet.head import get_prototypes
+from spacy_epnet.epnet.model import get_prototypes
 from spacy_epnet.epnet.prototypes import get_dispersion
 from spacy_epnet.evaluation.geometry import (
     HeatMap,

@@ -5,9 +5,10 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from thinc.api import NumpyOps
 
-from spacy_epnet.recognizer.candidates import get_candidates, get_layout
 from spacy_epnet.recognizer.gold import find_sent_starts, read_gold
-from spacy_epnet.recognizer.span_pool import (
+from spacy_epnet.recognizer.spans import (
+    get_candidates,
+    get_layout,
     get_span_pool,
     sample_nones,
     take_per_group,

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy
 from thinc.api import Ops
 
-from ...recognizer.candidates import Layout, find_begins, list_starts, make_spans
+from ...recognizer.spans import Layout, find_begins, list_starts, make_spans
 from ...types import Ints1d, Spans, TokenVectors
 
 # Tokens of a context. Few sentences are as long.

@@ -18,10 +18,17 @@ from spacy.tokens import Doc
 from thinc.types import Floats2d
 
 from ...recognizer.annotation import Prediction, split_by_doc
-from ...recognizer.candidates import Layout, find_docs, get_candidates, get_layout
 from ...recognizer.factory import register_factory
 from ...recognizer.gold import Gold
-from ...recognizer.span_pool import SpanPool, get_span_pool, sample_nones
+from ...recognizer.spans import (
+    Layout,
+    SpanPool,
+    find_docs,
+    get_candidates,
+    get_layout,
+    get_span_pool,
+    sample_nones,
+)
 from ...recognizer.task import AdaptTask, LearningReport
 from ...types import Ints1d, Points, Spans, TokenVectors
 from ..means import choose_half

@@ -11,8 +11,8 @@ import numpy
 from thinc.api import Ops
 
 from ...recognizer.annotation import Prediction
-from ...recognizer.candidates import Layout, find_begins
 from ...recognizer.gold import UNKNOWN, Gold
+from ...recognizer.spans import Layout, find_begins
 
 
 def tag_tokens(golds: list[Gold], columns: Mapping[str, int]) -> Any:

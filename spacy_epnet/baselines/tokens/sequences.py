@@ -7,8 +7,8 @@ from spacy.tokens import Doc
 from thinc.api import NumpyOps
 
 from ...recognizer.base import FewShotRecognizer
-from ...recognizer.candidates import Layout, find_begins, get_layout
 from ...recognizer.gold import Gold
+from ...recognizer.spans import Layout, find_begins, get_layout
 from .io_tags import tag_tokens
 from .transitions import (
     count_transitions,

@@ -11,8 +11,8 @@ from spacy.tokens import Doc
 from thinc.types import Floats2d
 
 from ...recognizer.annotation import Prediction, split_by_doc
-from ...recognizer.candidates import Layout, get_layout, iter_windows
 from ...recognizer.gold import UNKNOWN, Gold
+from ...recognizer.spans import Layout, get_layout, iter_windows
 from ...recognizer.task import AdaptTask, LearningReport
 from ...types import Points, Spans, TokenVectors
 from ..memory import Memory, MemoryRecognizer, make_empty_memory, set_memory

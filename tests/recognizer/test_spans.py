@@ -4,7 +4,7 @@ import spacy
 from spacy.tokens import Doc
 from thinc.api import NumpyOps
 
-from spacy_epnet.recognizer.candidates import (
+from spacy_epnet.recognizer.spans import (
     get_candidates,
     get_layout,
     iter_windows,
