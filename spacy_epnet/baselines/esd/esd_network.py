@@ -31,12 +31,7 @@ class SpanAttention(nn.Module):
         nn.init.constant_(self.norm.weight, size**-0.25)
 
     def forward(self, spans: Tensor, others: Tensor) -> Tensor:
-        """Let spans attend to others.
-
-        spans (Tensor): (M, d) The spans.
-        others (Tensor): (N, d) What they see, which may be nothing.
-        RETURNS (Tensor): (M, d) The spans.
-        """
+        """(M, d) Let spans attend to others, which may be none."""
         # Often there are more others than spans. So it's the spans that are mapped to
         # be compared with them, and the sum of what is seen that is mapped to values.
         queries = self.query(spans) @ self.key.weight
@@ -148,23 +143,19 @@ def share_out(queries: Tensor, keys: Tensor) -> Tensor:
 def measure_columns(
     points: Tensor, support: Tensor, columns: Tensor, n_columns: int
 ) -> Tensor:
-    """Measure how far spans are from None and from types. To each span, a type is the
-    sum of its examples, weighted by how much attention the span gives to them, and None
-    is the sum of its kinds in the same way.
-
-    points (Tensor): (M, d) The spans.
-    support (Tensor): (S, d) Examples.
-    columns (Tensor): (S,) The kind of None, or the type, of each.
-    n_columns (int): How many of these there are.
-    RETURNS (Tensor): (M, 1 + types) Squared distances. What has no examples is
-        infinitely far.
+    """(M, 1 + types) Measure squared distances of spans to None and to types. To each
+    span, a type is the sum of its examples, weighted by how much attention the span
+    gives to them, and None is the sum of its kinds in the same way. What has no
+    examples is infinitely far.
     """
     members = [support[columns == column] for column in range(n_columns)]
     return torch.cat([measure_block(block, members) for block in points.split(BLOCK)])
 
 
 def measure_block(points: Tensor, members: list[Tensor]) -> Tensor:
-    """(M, 1 + types) Return the same for the examples of each kind and type."""
+    """(M, 1 + types) Measure distances of a block of spans to the examples of each kind
+    and type.
+    """
     views = [share_out(points, m) @ m if len(m) else None for m in members]
     kinds = [view for view in views[:N_KINDS] if view is not None]
     none = None

@@ -19,11 +19,11 @@ from ...recognizer.task import (
     split_evenly,
 )
 from ...types import TokenVectors
+from ..settings import ContainerSettings
 from .gaussians import get_contrastive_loss
 from .io_tags import tag_tokens
-from .nearest import NearestTokenRecognizer
-from .sequences import SequenceRecognizer
-from .settings import ContainerSettings
+from .token_recognizer import NearestTokenRecognizer
+from .transitions import SequenceRecognizer
 
 
 class ContainerRecognizer(SequenceRecognizer, NearestTokenRecognizer):
