@@ -12,9 +12,8 @@ from typing import Any, ClassVar, NamedTuple
 
 from spacy.tokens import Doc
 from thinc.api import Model, get_array_module
-from thinc.types import Floats2d
 
-from ..encoder.vectors import build_flat_tokens
+from ..encoder.vectors import Tok2Vec, TokenModel, build_flat_tokens
 from ..recognizer.base import Centers, FewShotRecognizer
 from ..recognizer.gold import UNKNOWN
 from ..recognizer.task import AdaptTask, LearningReport
@@ -61,11 +60,11 @@ class Memory(NamedTuple):
 
 def build_memory_model(
     name: str,
-    tok2vec: Model[list[Doc], list[Floats2d]],
+    tok2vec: Tok2Vec,
     *own: Model[Any, Any],
     init: Callable[..., None],
     attrs: Mapping[str, Any] | None = None,
-) -> Model[list[Doc], TokenVectors]:
+) -> TokenModel:
     """Build token vectors with a memory, which `init` has to empty, and layers of one's
     own, with references to all of them.
     """
@@ -89,7 +88,7 @@ def build_memory_model(
 
 
 def forward(
-    model: Model[list[Doc], TokenVectors], docs: list[Doc], is_train: bool
+    model: TokenModel, docs: list[Doc], is_train: bool
 ) -> tuple[TokenVectors, Callable[..., Any]]:
     return model.get_ref("flat_tokens")(docs, is_train)
 

@@ -67,11 +67,12 @@ class ESDRecognizer(MemoryRecognizer):
         for part in self._iter_parts(tokens, layout):
             points = represent_spans(self._layer, part, part.candidates)
             probabilities = get_probabilities(self._measure(points))
-            winners, columns = find_winners(probabilities, self.cfg["threshold"])
-            starts, widths = part.candidates[winners].T
+            columns, best = probabilities.argmax(axis=1), probabilities.max(axis=1)
+            wins = (columns > 0) & (best >= self.cfg["threshold"])
+            starts, widths = part.candidates[wins].T
             starts = starts + part.offset
-            found[0].append(xp.stack([starts, starts + widths, columns], axis=1))
-            found[1].append(probabilities[winners, columns])
+            found[0].append(xp.stack([starts, starts + widths, columns[wins]], axis=1))
+            found[1].append(best[wins])
         spans, scores = (self.model.ops.to_numpy(xp.concatenate(f)) for f in found)
         contexts = number_contexts(self.model.ops.to_numpy(layout.segments))
         kept = resolve_overlaps(
@@ -217,13 +218,3 @@ class ESDRecognizer(MemoryRecognizer):
 
 
 make_esd_ner = register_factory("esd_ner", ESDRecognizer)
-
-
-def find_winners(probabilities: Any, threshold: float) -> tuple[Ints1d, Ints1d]:
-    """Find the spans that are a type more probably than None, and the columns of their
-    types.
-    """
-    columns = probabilities.argmax(axis=1)
-    best = probabilities.max(axis=1)
-    (winners,) = ((columns > 0) & (best >= threshold)).nonzero()
-    return winners, columns[winners]

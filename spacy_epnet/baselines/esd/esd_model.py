@@ -9,22 +9,23 @@ ESD                docs              -> token vectors, the docs end to end
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import torch
-from spacy.tokens import Doc
 from thinc.api import ArgsKwargs, Model, get_torch_default_device, torch2xp, xp2torch
 from thinc.layers.pytorchwrapper import forward
 from thinc.types import Floats2d
 
 from ..._compat import get_network, set_network
+from ...encoder.vectors import Tok2Vec, TokenModel
 from ...recognizer.network_shim import NetworkShim
 from ...recognizer.settings import takes
 from ...types import Bools1d, Ints1d, Points, Spans, TokenVectors
 from ..memory import build_memory_model, clear_memory
 from ..settings import ESDSettings
 from .contexts import Part
-from .esd_network import SpanAttentionNetwork, measure_columns
+
+if TYPE_CHECKING:
+    from .esd_network import SpanAttentionNetwork
 
 
 class Episode(NamedTuple):
@@ -48,9 +49,7 @@ class Recollection(NamedTuple):
 
 
 @takes(ESDSettings.Model)
-def build_esd_model(
-    tok2vec: Model[list[Doc], list[Floats2d]], settings: ESDSettings.Model
-) -> Model[list[Doc], TokenVectors]:
+def build_esd_model(tok2vec: Tok2Vec, settings: ESDSettings.Model) -> TokenModel:
     """Build ESD over a layer that makes token vectors.
 
     tok2vec (Model[List[Doc], List[Floats2d]]): The token vectors, usually a
@@ -73,7 +72,9 @@ def build_esd_model(
     return build_memory_model("esd", tok2vec, layer, init=init, attrs=attrs)
 
 
-def _make_network(**sizes: int) -> SpanAttentionNetwork:
+def _make_network(**sizes: int) -> "SpanAttentionNetwork":
+    from .esd_network import SpanAttentionNetwork
+
     return SpanAttentionNetwork(**sizes).to(get_torch_default_device())
 
 
@@ -134,10 +135,8 @@ def represent_spans(layer: Model[Any, Any], part: Part, spans: Spans) -> Points:
         own, contexts = candidates, seen_from
     else:
         own, contexts = _to_torch(layer, spans, part.contexts[spans[:, 0]])
-    network = _get_network(layer)
-    with torch.no_grad():
-        points = network.represent(tokens, own, contexts, candidates, seen_from)
-        return torch2xp(points)  # type: ignore[return-value]
+    represent = _get_network(layer).represent
+    return _compute(represent, tokens, own, contexts, candidates, seen_from)
 
 
 def recall(
@@ -149,7 +148,7 @@ def recall(
     weights = [w.detach() for w in _get_network(layer).cross.parameters()]
     if last is not None and last.vectors is vectors:
         pairs = zip(weights, last.weights, strict=True)
-        if all(torch.equal(now, then) for now, then in pairs):
+        if all(now.equal(then) for now, then in pairs):
             return last
     seen = see(layer, vectors, vectors)
     return Recollection(vectors, [weight.clone() for weight in weights], seen)
@@ -157,7 +156,7 @@ def recall(
 
 def see(layer: Model[Any, Any], points: Points, support: Points) -> Points:
     """(M, d) Let spans see those of a support set."""
-    return _compute(layer, _get_network(layer).cross, points, support)
+    return _compute(_get_network(layer).cross, *_to_torch(layer, points, support))
 
 
 def measure(
@@ -170,17 +169,21 @@ def measure(
     """(M, 1 + types) Measure squared distances of spans to None and to the types of a
     support set. The spans have seen it, and its spans each other.
     """
-    compare = partial(measure_columns, n_columns=n_columns)
-    return _compute(layer, compare, points, support, columns)
+    from .esd_network import measure_columns
+
+    tensors = _to_torch(layer, points, support, columns)
+    return _compute(measure_columns, *tensors, n_columns)
 
 
 def _get_network(layer: Model[Any, Any]) -> Any:
     return get_network(layer.shims[0]).eval()
 
 
-def _compute(layer: Model[Any, Any], run: Callable[..., Any], *arrays: Any) -> Any:
+def _compute(run: Callable[..., Any], *args: Any) -> Any:
+    import torch
+
     with torch.no_grad():
-        return torch2xp(run(*_to_torch(layer, *arrays)))
+        return torch2xp(run(*args))
 
 
 def _to_torch(model: Model[Any, Any], *arrays: Any) -> list[Any]:

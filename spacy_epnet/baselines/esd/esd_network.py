@@ -67,16 +67,9 @@ class SpanAttentionNetwork(nn.Module):
         is_first: Tensor,
         n_columns: int,
     ) -> tuple[Tensor, Tensor]:
-        """Let either half of some spans be the support set of the other one.
+        """Let either half of some spans be the support set of the other one. See
+        `Episode` for the arguments.
 
-        tokens (Tensor): (T, d2) The batch's token vectors.
-        spans (Tensor): (M, 2) First token and width of each span.
-        contexts (Tensor): (M,) The context of each, which is about a sentence.
-        candidates (Tensor): (N, 2) What spans of the same context see.
-        candidate_contexts (Tensor): (N,) The context of each.
-        columns (Tensor): (M,) The kind of None, or the type, of each span.
-        is_first (Tensor): (M,) Which spans are the first half.
-        n_columns (int): How many of these there are.
         RETURNS (Tuple[Tensor, Tensor]): (M, 1 + types) Squared distances to None and to
             the types of the other half, and (M, d) the spans before they see it.
         """
@@ -100,9 +93,7 @@ class SpanAttentionNetwork(nn.Module):
         candidates: Tensor,
         candidate_contexts: Tensor,
     ) -> Tensor:
-        """(M, d) Describe spans, which attend to the candidates of their context. See
-        `forward` for the arguments.
-        """
+        """(M, d) Describe spans, which attend to the candidates of their context."""
         others = self.embed(tokens, candidates)
         own = others if spans is candidates else self.embed(tokens, spans)
         n_contexts = 1 + max(

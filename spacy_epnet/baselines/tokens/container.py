@@ -32,11 +32,6 @@ class ContainerRecognizer(SequenceRecognizer, NearestTokenRecognizer):
     settings_type = ContainerSettings
     trains_encoder = True
 
-    def initialize_model(self, docs: list[Doc]) -> None:
-        """Make an empty memory and what makes Gaussians. See the base."""
-        super().initialize_model(docs)
-        self.model.get_ref("gaussians").initialize(X=self.memory.vectors)
-
     def train(
         self, tokens: TokenVectors, columns: Any, docs: list[Doc]
     ) -> tuple[float, TokenVectors]:

@@ -8,10 +8,10 @@ Tokens of one type are taught to have like Gaussians, and others not (contrastiv
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from spacy.tokens import Doc
 from thinc.api import Model, get_array_module
 from thinc.types import Floats2d
 
+from ...encoder.vectors import Tok2Vec, TokenModel
 from ...recognizer.gold import UNKNOWN
 from ...recognizer.settings import takes
 from ...types import TokenVectors
@@ -34,8 +34,8 @@ class Gaussians(NamedTuple):
 
 @takes(ContainerSettings.Model)
 def build_token_gaussians_model(
-    tok2vec: Model[list[Doc], list[Floats2d]], settings: ContainerSettings.Model
-) -> Model[list[Doc], TokenVectors]:
+    tok2vec: Tok2Vec, settings: ContainerSettings.Model
+) -> TokenModel:
     """Build token vectors with a memory, and with Gaussians to train them.
 
     tok2vec (Model[List[Doc], List[Floats2d]]): The token vectors, usually a

@@ -8,10 +8,9 @@ V begins at zero, so that tokens are what they were before there is something to
 from collections.abc import Callable
 from typing import Any
 
-from spacy.tokens import Doc
 from thinc.api import Model
-from thinc.types import Floats2d
 
+from ...encoder.vectors import Tok2Vec, TokenModel
 from ...recognizer.settings import takes
 from ...types import TokenVectors
 from ..settings import ProtoNetPDSettings
@@ -22,8 +21,8 @@ QUERY, KEY, VALUE = "Q", "K", "V"
 
 @takes(ProtoNetPDSettings.Model)
 def build_token_pairs_model(
-    tok2vec: Model[list[Doc], list[Floats2d]], settings: ProtoNetPDSettings.Model
-) -> Model[list[Doc], TokenVectors]:
+    tok2vec: Tok2Vec, settings: ProtoNetPDSettings.Model
+) -> TokenModel:
     """Build token vectors with a memory, and with attention to what is remembered.
 
     tok2vec (Model[List[Doc], List[Floats2d]]): The token vectors, usually a

@@ -3,7 +3,6 @@ which type follows which (Hou et al., 2020)."""
 
 from typing import Any
 
-from spacy.tokens import Doc
 from thinc.types import Floats2d
 
 from ...recognizer.factory import register_factory
@@ -19,11 +18,6 @@ class ProtoNetPDRecognizer(SequenceRecognizer, ProtoNetRecognizer):
     """Pipeline component for few-shot named entity recognition with ProtoNet+P&D."""
 
     settings_type = ProtoNetPDSettings
-
-    def initialize_model(self, docs: list[Doc]) -> None:
-        """Make an empty memory and the attention to it. See the base."""
-        super().initialize_model(docs)
-        self.model.get_ref("pairs").initialize(X=self.memory.vectors)
 
     def measure(self, points: TokenVectors, memory: Memory, n_columns: int) -> Floats2d:
         """Measure distances to the means of types, all tokens seen beside those that

@@ -5,21 +5,19 @@ them: tokens -> a score for each column.
 from collections.abc import Callable
 from typing import Any
 
-from spacy.tokens import Doc
 from thinc.api import Model
 from thinc.types import Floats2d
 
 from ...encoder.networks import renew_node
 from ...encoder.optimizer import SCALE
+from ...encoder.vectors import Tok2Vec, TokenModel
 from ...recognizer.settings import takes
 from ...types import TokenVectors
 from ..memory import build_memory_model, clear_memory
 from ..settings import NNShotSettings
 
 
-def build_token_memory_model(
-    tok2vec: Model[list[Doc], list[Floats2d]],
-) -> Model[list[Doc], TokenVectors]:
+def build_token_memory_model(tok2vec: Tok2Vec) -> TokenModel:
     """Build token vectors with a memory.
 
     tok2vec (Model[List[Doc], List[Floats2d]]): The token vectors, usually a
@@ -29,11 +27,11 @@ def build_token_memory_model(
 
 
 def build_trained_model(
-    tok2vec: Model[list[Doc], list[Floats2d]],
+    tok2vec: Tok2Vec,
     layer: Model[Any, Any],
     *,
     learn_rate_scale: float,
-) -> Model[list[Doc], TokenVectors]:
+) -> TokenModel:
     """Build token vectors with a memory, and with a layer over them to train them."""
     model = build_token_memory_model(tok2vec)
     layer.attrs[SCALE] = learn_rate_scale
@@ -44,8 +42,8 @@ def build_trained_model(
 
 @takes(NNShotSettings.Model)
 def build_token_classifier_model(
-    tok2vec: Model[list[Doc], list[Floats2d]], settings: NNShotSettings.Model
-) -> Model[list[Doc], TokenVectors]:
+    tok2vec: Tok2Vec, settings: NNShotSettings.Model
+) -> TokenModel:
     """Build token vectors with a memory, and with a classifier to train them.
 
     tok2vec (Model[List[Doc], List[Floats2d]]): The token vectors, usually a
@@ -60,9 +58,11 @@ def build_token_classifier_model(
 
 
 def init(model: Model[Any, Any], X: Any = None, Y: Any = None) -> None:
-    flat_tokens = model.get_ref("flat_tokens").initialize(X=X)
-    width = flat_tokens.predict(X).shape[1]
-    clear_memory(model, width)
+    flat_tokens, *others = model.layers
+    tokens = flat_tokens.initialize(X=X).predict(X)
+    clear_memory(model, tokens.shape[1])
+    for layer in others:
+        layer.initialize(X=tokens)
 
 
 def classify(
