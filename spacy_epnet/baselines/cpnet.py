@@ -4,81 +4,22 @@ All that is EP-Net's but how prototypes come about: they aren't trained, and not
 fine-tuned when types are exchanged.
 """
 
-from collections.abc import Callable
 from typing import Any
 
-from pydantic import Field
 from spacy.tokens import Doc
 
 from ..epnet.assignment import gather_spans, number_columns
 from ..epnet.component import PrototypeRecognizer
 from ..epnet.model import begin_projecting, get_prototypes, project_spans, set_prototype
 from ..epnet.prototypes import NONE_ROW, get_free_row, join
-from ..epnet.settings import PREFER_NEAR, PREFER_PROBABLE, EPNetSettings
 from ..epnet.types import Targets
 from ..recognizer.factory import register_factory
 from ..recognizer.gold import Gold
-from ..recognizer.settings import AdaptSettings, RecognizerSettings
 from ..recognizer.spans import find_docs, get_layout, get_span_pool, sample_nones
 from ..recognizer.task import AdaptTask, LearningReport
 from ..types import Points
 from .means import get_halves_loss, get_means
-
-
-class CPNetSettings(RecognizerSettings):
-    """CP-Net: each span of up to `max_width` tokens takes the type whose examples have
-    the nearest mean.
-    """
-
-    none_samples: int = Field(
-        40,
-        ge=1,
-        description="None spans that are sampled from each sentence in an update. The "
-        "paper's are 20 for 1-shot and 40 for 5-shot targets.",
-    )
-    hard_nones: float = Field(
-        0.5,
-        ge=0,
-        le=1,
-        description="Share of them that overlap an entity, where there are any.",
-    )
-    inertia: float = Field(
-        0.9,
-        ge=0,
-        lt=1,
-        description="Share of the former means in the means after a batch of a "
-        "training, by which the source's own types are recognized.",
-    )
-    overlaps: Callable[..., Any] = Field(
-        PREFER_NEAR, description="Which of two overlapping predictions is kept."
-    )
-
-    class Model(EPNetSettings.Model):
-        """The settings of the model."""
-
-        initial_dispersion: float = Field(
-            2.0,
-            gt=0,
-            description="Mean squared distance between the initial prototypes.",
-        )
-
-    class Adapt(AdaptSettings):
-        """The settings of an adaptation. Nothing is fine-tuned. Of overlapping spans
-        the more probable one is right more often, on source types that were held out.
-        """
-
-        none_samples: int = Field(
-            40,
-            ge=1,
-            description="None spans of each sentence, whose mean is None's prototype.",
-        )
-        hard_nones: float = Field(
-            0.5, ge=0, le=1, description="Share of them that overlap an entity."
-        )
-        overlaps: Callable[..., Any] = Field(
-            PREFER_PROBABLE,
-            description="The component's setting of that name after the adaptation.",
-        )
+from .settings import CPNetSettings
 
 
 class CPNetRecognizer(PrototypeRecognizer):
@@ -113,12 +54,8 @@ class CPNetRecognizer(PrototypeRecognizer):
     def move_prototypes(
         self, points: Points, targets: Targets, rows: dict[int, int], *, inertia: float
     ) -> None:
-        """Move the prototypes of types to the means of their points.
-
-        points (Points): The points.
-        targets (Targets): The column of each.
-        rows (Dict[int, int]): The row of each column. Others stay as they are.
-        inertia (float): Share of the former prototypes in the new ones.
+        """Move the prototypes in the rows of some columns to the means of their points,
+        but for a share of the former prototypes, the inertia.
         """
         head = self.model.get_ref("head")
         means: Any = get_means(points, targets, max(rows) + 1)

@@ -29,15 +29,9 @@ def get_membership(columns: Any, n_columns: int, *, like: Floats2d) -> Floats2d:
 def get_episode_loss(
     points: Any, columns: Any, is_support: Any
 ) -> tuple[float, Points]:
-    """Cross-entropy of points whose logits are negative squared distances to the means
-    of the support set's types.
-
-    points (Points): The batch.
-    columns (Ints1d): The type of each point.
-    is_support (Bools1d): Which points are the support set. Of the others, those are
-        classified whose type is in it.
-    RETURNS (Tuple[float, Points]): The mean loss, and its gradient with respect to the
-        points. Both are zero if there is nothing to classify.
+    """Find the mean cross-entropy of points whose logits are negative squared distances
+    to the means of the support set's types, and its gradient with respect to the
+    points. Points of types without support don't count. Both are zero if none counts.
     """
     xp: Any = get_array_module(points)
     support = is_support & (columns != UNKNOWN)
@@ -61,10 +55,7 @@ def get_episode_loss(
 
 
 def choose_half(docs: Any) -> Any:
-    """(n,) Return which points are of one half of the docs, chosen at random.
-
-    docs (Ints1d): The number of the doc of each point.
-    """
+    """(n,) Return which points are of one half of the docs, chosen at random."""
     xp: Any = get_array_module(docs)
     n_docs = int(docs.max()) + 1 if len(docs) else 0
     return (xp.random.permutation(n_docs) < n_docs / 2)[docs]
@@ -73,14 +64,8 @@ def choose_half(docs: Any) -> Any:
 def get_halves_loss(
     points: Any, columns: Any, docs: Any, get_loss: EpisodeLoss = get_episode_loss
 ) -> tuple[float, Points]:
-    """Let either half of the docs be the support set of the other one.
-
-    points (Points): The batch.
-    columns (Ints1d): The type of each point.
-    docs (Ints1d): The number of the doc of each point.
-    get_loss (Callable): The loss of either, see `get_episode_loss`.
-    RETURNS (Tuple[float, Points]): The mean loss of both, and its gradient with respect
-        to the points.
+    """Let either half of the docs be the support set of the other one: the mean loss of
+    both, and its gradient with respect to the points.
     """
     xp: Any = get_array_module(points)
     is_first = choose_half(docs)

@@ -28,10 +28,8 @@ Backprop: TypeAlias = Callable[[ModelOutput], list[Any]]
 
 
 def use_chunks(layer: Model[WordpieceBatch, ModelOutput], max_pieces: int) -> None:
-    """Let the layer around a transformer run it in chunks.
-
-    max_pieces (int): Word pieces in a chunk, with padding. A text that has more by
-        itself is a chunk of its own.
+    """Let the layer around a transformer run it in chunks of so many word pieces, with
+    padding. A text that has more by itself is a chunk of its own.
     """
     # An attribute of the layer would be saved with it, and overrule the config.
     set_forward(layer, partial(forward, max_pieces=max_pieces))
@@ -74,11 +72,8 @@ def get_lengths(mask: Any) -> Any:
 
 
 def split_by_length(lengths: Any, max_pieces: int, max_padding: int) -> list[Rows]:
-    """Divide texts into groups of similar length.
-
-    lengths (numpy.ndarray): (texts,) of int.
-    max_pieces (int): Word pieces in a group, each text padded to the longest.
-    max_padding (int): How many of them may be padding.
+    """Divide texts into groups of similar length: of at most so many word pieces, each
+    text padded to the longest, of which so many may be padding.
     """
     groups: list[list[int]] = []
     longest = padding = 0
@@ -110,10 +105,8 @@ def write_rows(
     outputs: ModelOutput, rows: Rows, joined: dict[str, Any], n_texts: int
 ) -> None:
     """Write the outputs of a chunk to their rows in those of the batch, with zeros for
-    padding. What isn't a row for each text is left out.
-
-    joined (Dict[str, Any]): The outputs of the batch. The first chunk, which has the
-        longest texts, makes room for all.
+    padding. The first chunk, which has the longest texts, makes room for all. What
+    isn't a row for each text is left out.
     """
     positions = torch.from_numpy(rows)
     for key, value in outputs.items():

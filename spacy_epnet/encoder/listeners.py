@@ -8,6 +8,7 @@ spacy-transformers and of spacy-curated-transformers.
 from collections.abc import Iterable
 from typing import Any
 
+from spacy.pipeline.tok2vec import Tok2VecListener
 from spacy.tokens import Doc
 from thinc.api import Model
 
@@ -36,22 +37,16 @@ def count_unfed(
     """
     if is_train and has_batch(listener):
         return 0
-    is_fed = _has_transformer_data if _hears_transformer(listener) else _has_tensor
+    hears_transformer = _hears_transformer(listener)
+
+    def is_fed(doc: Doc) -> bool:
+        if hears_transformer:
+            # Both packages leave it under this name.
+            return Doc.has_extension("trf_data") and doc._.trf_data is not None
+        return doc.tensor.size > 0
+
     return sum(bool(len(doc)) and not is_fed(doc) for doc in docs)
 
 
 def _hears_transformer(listener: Model[Any, Any]) -> bool:
-    if is_curated_listener(listener):
-        return True
-    from spacy.pipeline.tok2vec import Tok2VecListener
-
-    return not isinstance(listener, Tok2VecListener)
-
-
-def _has_tensor(doc: Doc) -> bool:
-    return doc.tensor.size > 0
-
-
-def _has_transformer_data(doc: Doc) -> bool:
-    # Both packages leave it under this name.
-    return Doc.has_extension("trf_data") and doc._.trf_data is not None
+    return is_curated_listener(listener) or not isinstance(listener, Tok2VecListener)

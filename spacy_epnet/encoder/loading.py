@@ -42,8 +42,7 @@ class CheckedTransformer(TransformerModel):
     """spacy-transformers' model, saved with a hash."""
 
     def to_bytes(self) -> bytes:
-        data: bytes = srsly.msgpack_dumps(add_hashes({"model": super().to_bytes()}))
-        return data
+        return srsly.msgpack_dumps(add_hashes({"model": super().to_bytes()}))
 
     def from_bytes(self, bytes_data: bytes) -> "CheckedTransformer":
         try:
@@ -76,11 +75,8 @@ def load_objects(message: dict[str, Any]) -> HFObjects:
 def load_tokenizer(
     files: Mapping[str, Any], config: dict[str, Any]
 ) -> tuple[PreTrainedTokenizerBase, bytes | None]:
-    """Load a tokenizer, after its files were checked.
-
-    files (Mapping[str, Any]): Its files by their names, and how to read them.
-    RETURNS (Tuple[PreTrainedTokenizerBase, Optional[bytes]]): The tokenizer, and the
-        file with its vocabulary, if it needs it to be saved again.
+    """Load a tokenizer of checked files, and the file with its vocabulary, if it needs
+    it to be saved again.
     """
     check_tokenizer(files)
     with TemporaryDirectory() as name:

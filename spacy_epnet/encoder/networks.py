@@ -35,8 +35,8 @@ def has_bfloat16() -> bool:
     """Whether the CPU multiplies bfloat16 in hardware. Others are slow in emulating."""
     import torch
 
-    get_capabilities = getattr(torch.cpu, "get_capabilities", dict)  # recent PyTorch
-    capabilities: dict[str, Any] = get_capabilities()
+    # Recent versions of PyTorch have it.
+    capabilities: Any = getattr(torch.cpu, "get_capabilities", dict)()
     return any(capabilities.get(key) for key in ("amx_bf16", "avx512_bf16", "bf16"))
 
 

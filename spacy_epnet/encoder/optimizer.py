@@ -51,13 +51,11 @@ def scale_rates(optimizer: Optimizer, model: Model[Any, Any]) -> Any:
     scales: dict[tuple[int, str], float] = {}
     for node in model.walk():
         if SCALE in node.attrs:
-            keys = ((node.id, name) for name in node.param_names)
-            scales.update(dict.fromkeys(keys, node.attrs[SCALE]))
+            scales |= {(node.id, name): node.attrs[SCALE] for name in node.param_names}
         for shim in node.shims:
             if hasattr(shim, SCALE):
-                weights = get_network(shim).named_parameters()
-                keys = ((shim.id, name) for name, _ in weights)
-                scales.update(dict.fromkeys(keys, getattr(shim, SCALE)))
+                names = dict(get_network(shim).named_parameters())
+                scales |= {(shim.id, name): getattr(shim, SCALE) for name in names}
 
     def update(key: tuple[int, str], *args: Any, lr_scale: float = 1.0) -> Any:
         return optimizer(key, *args, lr_scale=lr_scale * scales.get(key, 1.0))
@@ -78,10 +76,7 @@ class FusedAdam(Optimizer):
     ) -> tuple[FloatsXd, FloatsXd]:
         """Update weights with a gradient, in place, and set the gradient to zero."""
         if not (self._is_adamw() and self._fits(key, weights, gradient)):
-            updated: tuple[FloatsXd, FloatsXd] = super().__call__(
-                key, weights, gradient, lr_scale=lr_scale
-            )
-            return updated
+            return super().__call__(key, weights, gradient, lr_scale=lr_scale)
         self.nr_update[key] += 1
         self._update(key, weights, gradient, self.learn_rate * lr_scale)
         if self.averages is not None:
@@ -98,8 +93,17 @@ class FusedAdam(Optimizer):
     def _fits(self, key: tuple[int, str], weights: Any, gradient: Any) -> bool:
         """Whether the kernel can work on arrays, which it doesn't check."""
         sizes = {m[key].size for m in (self.mom1, self.mom2) if key in m}
-        has_size = sizes <= {weights.size} and weights.shape == gradient.shape
-        return has_size and _is_plain(weights) and _is_plain(gradient)
+        return (
+            sizes <= {weights.size}
+            and weights.shape == gradient.shape
+            and weights.size > 0
+            and all(
+                isinstance(array, numpy.ndarray)
+                and array.dtype == numpy.float32
+                and array.flags.carray
+                for array in (weights, gradient)
+            )
+        )
 
     def _update(
         self, key: tuple[int, str], weights: Any, gradient: Any, rate: float
@@ -135,14 +139,3 @@ class FusedAdam(Optimizer):
             maximize=False,
         )
         g.zero_()
-
-
-def _is_plain(array: Any) -> bool:
-    """Whether an array is one that PyTorch can work on in place."""
-    is_numpy = isinstance(array, numpy.ndarray) and array.dtype == numpy.float32
-    return (
-        is_numpy
-        and array.size > 0
-        and array.flags.c_contiguous
-        and array.flags.writeable
-    )

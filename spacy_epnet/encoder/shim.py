@@ -99,7 +99,7 @@ class TransformerShim(ThreadSafeShim, HFShim):
 
     def _get_fastest(self) -> nn.Module:
         """Return the network that makes the predictions, a copy if that is faster."""
-        network: nn.Module = self._model
+        network = self._model
         if self.inference == "float32":
             return network
         weights = [(get_version(w), w.device) for w in network.parameters()]

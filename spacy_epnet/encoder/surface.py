@@ -11,18 +11,16 @@ from spacy.tokens import Doc
 from thinc.api import Model
 from thinc.types import Floats2d
 
-from ..types import Bools1d
-
 SURFACE = "surface_tok2vec"  # the layer's name
 FORMS = ("lower", "title", "upper", "mixed", "letter", "number", "code", "symbol")
 # A doc with more capitalized words than this is a heading, or shouts.
 MANY_CAPITALS = 0.6
 
-Docs2Vectors: TypeAlias = Model[list[Doc], list[Floats2d]]
+Tok2Vec: TypeAlias = Model[list[Doc], list[Floats2d]]
 Backprop: TypeAlias = Callable[[list[Floats2d]], list[Doc]]
 
 
-def build_surface_tok2vec(tok2vec: Docs2Vectors) -> Docs2Vectors:
+def build_surface_tok2vec(tok2vec: Tok2Vec) -> Tok2Vec:
     """Add what a word looks like to its vector.
 
     An uncased encoder can't tell "May" from "may", and how a name is written says
@@ -32,9 +30,7 @@ def build_surface_tok2vec(tok2vec: Docs2Vectors) -> Docs2Vectors:
     tok2vec (Model[List[Doc], List[Floats2d]]): The token vectors, usually a
         listener to the pipeline's transformer.
     """
-    features: Docs2Vectors = Model(
-        "surface_features", features_forward, dims={"nO": WIDTH}
-    )
+    features: Tok2Vec = Model("surface_features", features_forward, dims={"nO": WIDTH})
     return Model(
         SURFACE,
         forward,
@@ -44,14 +40,14 @@ def build_surface_tok2vec(tok2vec: Docs2Vectors) -> Docs2Vectors:
     )
 
 
-def init(model: Docs2Vectors, X: list[Doc] | None = None, Y: object = None) -> None:
+def init(model: Tok2Vec, X: list[Doc] | None = None, Y: object = None) -> None:
     tok2vec = model.layers[0].initialize(X=X)
     if tok2vec.has_dim("nO"):
         model.set_dim("nO", tok2vec.get_dim("nO") + WIDTH)
 
 
 def forward(
-    model: Docs2Vectors, docs: list[Doc], is_train: bool
+    model: Tok2Vec, docs: list[Doc], is_train: bool
 ) -> tuple[list[Floats2d], Backprop]:
     xp: Any = model.ops.xp
     vectors, backprop_vectors = model.layers[0](docs, is_train)
@@ -65,19 +61,19 @@ def forward(
 
     def backprop(d_joined: list[Floats2d]) -> list[Doc]:
         parts = zip(d_joined, vectors, strict=True)
-        d_docs: list[Doc] = backprop_vectors([d[:, : v.shape[1]] for d, v in parts])
-        return d_docs
+        return backprop_vectors([d[:, : v.shape[1]] for d, v in parts])
 
     return [join(*pair) for pair in zip(vectors, features, strict=True)], backprop
 
 
 def features_forward(
-    model: Docs2Vectors, docs: list[Doc], is_train: bool
+    model: Tok2Vec, docs: list[Doc], is_train: bool
 ) -> tuple[list[Floats2d], Backprop]:
     lengths: Any = numpy.asarray([len(doc) for doc in docs], dtype="i")
     features: Any = get_surface_features(docs).astype("f")
-    features = model.ops.asarray2f(features)
-    return model.ops.unflatten(features, lengths), lambda d_features: []
+    return model.ops.unflatten(
+        model.ops.asarray2f(features), lengths
+    ), lambda d_features: []
 
 
 def get_surface_features(docs: list[Doc]) -> NDArray[numpy.bool_]:
@@ -92,9 +88,9 @@ def get_surface_features(docs: list[Doc]) -> NDArray[numpy.bool_]:
     lower, title, upper, mixed, letter, _, _, symbol = is_form
     capital = title | upper | mixed | letter
     first = numpy.concatenate([[True], owner[1:] != owner[:-1]])[: len(owner)]
-    last = numpy.concatenate([first[1:], [True]])[: len(owner)]
-    after_capital = _look_back(capital) & ~first
-    before_capital = _look_ahead(capital) & ~last
+    last = numpy.roll(first, -1)
+    after_capital = numpy.roll(capital, 1) & ~first
+    before_capital = numpy.roll(capital, -1) & ~last
     capitals = numpy.bincount(owner[capital], minlength=len(docs))
     words = numpy.bincount(owner[capital | lower], minlength=len(docs))
     share = (capitals / numpy.maximum(1, words))[owner]
@@ -105,8 +101,8 @@ def get_surface_features(docs: list[Doc]) -> NDArray[numpy.bool_]:
         capital & ~after_capital,
         capital & ~before_capital,
         ~capital & after_capital & before_capital,
-        _look_back(symbol) & ~first,
-        _look_ahead(symbol) & ~last,
+        numpy.roll(symbol, 1) & ~first,
+        numpy.roll(symbol, -1) & ~last,
         share > MANY_CAPITALS,
         share == 0,
     ]
@@ -122,14 +118,13 @@ def get_forms(docs: list[Doc]) -> NDArray[numpy.int64]:
     if not shapes:
         return numpy.zeros(0, dtype="int64")
     different, positions = numpy.unique(numpy.concatenate(shapes), return_inverse=True)
+    # Docs may be of several vocabs, some of which don't have a shape.
     stores = list({id(doc.vocab): doc.vocab.strings for doc in docs}.values())
-    forms = [get_form(_find_store(stores, shape), shape) for shape in different]
+    forms = [
+        get_form(next((s for s in stores if shape in s), stores[0]), shape)
+        for shape in different
+    ]
     return numpy.asarray(forms)[positions]
-
-
-def _find_store(stores: list[StringStore], shape: int) -> StringStore:
-    """Find the first of several stores, if docs are of several vocabs, with a shape."""
-    return next((s for s in stores if shape in s), stores[0])  # type: ignore[operator]
 
 
 def get_form(strings: StringStore, shape: int) -> int:
@@ -153,11 +148,3 @@ def get_form(strings: StringStore, shape: int) -> int:
     else:
         name = "mixed"
     return FORMS.index(name)
-
-
-def _look_back(flags: Bools1d) -> Bools1d:
-    return numpy.concatenate([[False], flags])[: len(flags)]
-
-
-def _look_ahead(flags: Bools1d) -> Bools1d:
-    return numpy.concatenate([flags, [False]])[1:]

@@ -8,7 +8,7 @@ for, because those of all tokens of a long doc at once would take much memory:
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy
 from numpy.typing import NDArray
@@ -19,45 +19,39 @@ from thinc.types import Floats2d, Ragged
 from ..errors import PipelineError
 from ..types import TokenVectors
 from .surface import SURFACE, get_surface_features
+from .surface import Tok2Vec as Tok2Vec
 
 if TYPE_CHECKING:
     from spacy_transformers.data_classes import TransformerData
 
+TokenModel: TypeAlias = Model[list[Doc], TokenVectors]
 
-def build_flat_tokens(
-    tok2vec: Model[list[Doc], list[Floats2d]],
-) -> Model[list[Doc], TokenVectors]:
+
+def build_flat_tokens(tok2vec: Tok2Vec) -> TokenModel:
     """Build a layer that lays the token vectors of a batch of docs end to end."""
     return Model("flat_tokens", forward, init=init, layers=[tok2vec])
 
 
-def init(
-    model: Model[list[Doc], TokenVectors],
-    X: list[Doc] | None = None,
-    Y: object = None,
-) -> None:
+def init(model: TokenModel, X: list[Doc] | None = None, Y: object = None) -> None:
     model.layers[0].initialize(X=X)
 
 
 def forward(
-    model: Model[list[Doc], TokenVectors], docs: list[Doc], is_train: bool
+    model: TokenModel, docs: list[Doc], is_train: bool
 ) -> tuple[TokenVectors, Callable[[TokenVectors], list[Doc]]]:
     vectors, backprop_vectors = model.layers[0](docs, is_train)
     tokens = lay_end_to_end(docs, vectors, model.ops.xp)
     lengths: Any = numpy.asarray([len(doc) for doc in docs], dtype="i")
 
     def backprop(d_tokens: TokenVectors) -> list[Doc]:
-        d_docs: list[Doc] = backprop_vectors(model.ops.unflatten(d_tokens, lengths))
-        return d_docs
+        return backprop_vectors(model.ops.unflatten(d_tokens, lengths))
 
     return tokens, backprop
 
 
-def open_tokens(tok2vec: Model[list[Doc], list[Floats2d]], docs: list[Doc]) -> Any:
-    """Prepare the token vectors of a batch.
-
-    RETURNS (TokenVectors): The vectors, the docs end to end, or an object that returns
-        them for any slice.
+def open_tokens(tok2vec: Tok2Vec, docs: list[Doc]) -> Any:
+    """Prepare the token vectors of a batch, the docs end to end: an array, or an object
+    that returns them for any slice.
     """
     if tok2vec.name == SURFACE:
         inner = open_tokens(tok2vec.layers[0], docs)
@@ -79,10 +73,7 @@ class SurfaceTokens:
 
     def __getitem__(self, window: slice) -> TokenVectors:
         features = self.xp.asarray(self.features[window], dtype="f")
-        joined: TokenVectors = self.xp.concatenate(
-            [self.tokens[window], features], axis=1
-        )
-        return joined
+        return self.xp.concatenate([self.tokens[window], features], axis=1)
 
 
 class ListenedTokens:
@@ -107,8 +98,7 @@ class ListenedTokens:
         xp: Any = self.pooling.ops.xp
         if not len(joined):
             start, stop, _ = window.indices(len(self))
-            zeros: TokenVectors = xp.zeros((stop - start, joined.shape[1]), dtype="f")
-            return zeros
+            return xp.zeros((stop - start, joined.shape[1]), dtype="f")
         return self.pooling.predict(Ragged(joined, xp.asarray(counts)))
 
     def _gather(self, window: slice) -> tuple[Floats2d, NDArray[numpy.int32]]:
@@ -143,8 +133,7 @@ def lay_end_to_end(docs: list[Doc], vectors: list[Floats2d], xp: Any) -> TokenVe
     """Join the token vectors of docs."""
     check_lengths(docs, [len(doc_vectors) for doc_vectors in vectors])
     # The vectors of an empty doc may have no width, so they can't be joined in.
-    joined: TokenVectors = xp.concatenate([part for part in vectors if len(part)])
-    return joined
+    return xp.concatenate([part for part in vectors if len(part)])
 
 
 def check_lengths(docs: list[Doc], lengths: list[int]) -> None:

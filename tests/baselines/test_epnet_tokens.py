@@ -55,7 +55,7 @@ def test_types_depend_on_each_other():
     assert kind[2] == 0
     doc = Doc(nlp.vocab, words=WORDS)
     layout = get_layout([doc], ops=pipe.model.ops)
-    ((labels, probabilities),) = pipe._rate_tokens(pipe.encode([doc]))
+    ((labels, probabilities),) = pipe.rate_tokens(pipe.encode([doc]))
     assert labels == ["STATE"]
     # A token in the middle that is a little less probable goes with the others.
     doubtful = probabilities.copy()

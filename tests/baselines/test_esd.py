@@ -12,7 +12,7 @@ from spacy_epnet import adapt
 from spacy_epnet.baselines.esd import contexts as contexts_module
 from spacy_epnet.baselines.esd import esd_network as network_module
 from spacy_epnet.baselines.esd.contexts import iter_parts, number_contexts
-from spacy_epnet.baselines.esd.esd_layer import Episode, recall
+from spacy_epnet.baselines.esd.esd_model import Episode, recall
 from spacy_epnet.baselines.esd.esd_network import (
     SpanAttention,
     SpanAttentionNetwork,

@@ -10,8 +10,11 @@ from thinc.api import NumpyOps
 from spacy_epnet.baselines.means import get_episode_loss, get_means
 from spacy_epnet.baselines.memory import Memory
 from spacy_epnet.baselines.tokens.io_tags import decode_runs, tag_tokens
-from spacy_epnet.baselines.tokens.nearest import get_nearest_by_column, normalize
 from spacy_epnet.baselines.tokens.nnshot import get_token_loss
+from spacy_epnet.baselines.tokens.token_recognizer import (
+    get_nearest_by_column,
+    normalize,
+)
 from spacy_epnet.recognizer.distances import get_square_distances
 from spacy_epnet.recognizer.gold import UNKNOWN, read_gold
 from spacy_epnet.recognizer.spans import get_layout
@@ -139,15 +142,15 @@ def test_the_loss_of_tokens_that_see_the_support_set_and_its_gradient(rng):
     tokens = rng.normal(size=(10, 3)) * 0.5
     columns = numpy.asarray([0, 1, 0, 2, UNKNOWN, 1, 0, 2, 1, UNKNOWN])
     is_support = numpy.arange(10) < 5
-    loss, gradient = pipe.get_pairs_loss(tokens, columns, is_support)
+    loss, gradient = pipe.get_loss(tokens, columns, is_support)
     seen = pairs.predict((tokens, tokens[:4]))
     assert loss == pytest.approx(get_slow_loss(seen, columns, is_support))
     check_gradient(
-        lambda moved: pipe.get_pairs_loss(moved, columns, is_support)[0],
+        lambda moved: pipe.get_loss(moved, columns, is_support)[0],
         tokens,
         gradient,
     )
-    nothing, zero = pipe.get_pairs_loss(tokens, columns * 0 + UNKNOWN, is_support)
+    nothing, zero = pipe.get_loss(tokens, columns * 0 + UNKNOWN, is_support)
     assert (nothing, zero.any()) == (0.0, False)
 
 

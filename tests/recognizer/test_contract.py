@@ -15,8 +15,7 @@ from spacy.util import load_config, load_model_from_config
 from typer.testing import CliRunner
 
 from spacy_epnet import FewShotRecognizer, adapt, explain
-from spacy_epnet.baselines.tokens.sequences import SequenceRecognizer
-from spacy_epnet.baselines.tokens.token_recognizer import TokenRecognizer
+from spacy_epnet.baselines.tokens.io_tags import TaggingRecognizer
 from spacy_epnet.cli import epnet_cli
 from spacy_epnet.corpora.episodes import Episode
 from spacy_epnet.evaluation.benchmark import Profile
@@ -206,7 +205,7 @@ def test_entities_that_cannot_be_predicted_are_told(name, nlp):
     too_long, spaced = Span(doc, 2, 15, label="X"), Span(doc, 13, 16, label="X")
     assert isinstance(pipe.limits, str)
     assert not pipe.can_predict(spaced)
-    by_tokens = isinstance(pipe, TokenRecognizer | SequenceRecognizer)
+    by_tokens = isinstance(pipe, TaggingRecognizer)
     assert pipe.can_predict(too_long) == by_tokens
 
 

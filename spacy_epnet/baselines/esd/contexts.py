@@ -34,12 +34,7 @@ class Part(NamedTuple):
 
 
 def number_contexts(segments: Any, max_tokens: int = MAX_TOKENS) -> Any:
-    """Find the context of each token.
-
-    segments (numpy.ndarray): (T,) The sentence, or doc, of each.
-    max_tokens (int): The longest context.
-    RETURNS (numpy.ndarray): (T,) The contexts, numbered in order.
-    """
+    """(T,) Number the context of each token, in order, from its sentence or doc."""
     begins = find_begins(segments)
     places = numpy.arange(len(segments))
     since = places - numpy.maximum.accumulate(numpy.where(begins, places, 0))
@@ -55,15 +50,10 @@ def iter_parts(
     reach: int = 0,
     part_tokens: int = PART_TOKENS,
 ) -> Iterator[Part]:
-    """Cut a batch into parts that can be looked at one after the other.
+    """Cut a batch into parts that can be looked at one after the other. Every span is a
+    candidate of one of them.
 
-    tokens (TokenVectors): The batch, or something that gives any slice of it.
-    layout (Layout): Where its spans may lie.
-    max_width (int): The longest span.
-    ops (Ops): Where the arrays are made.
-    reach (int): The longest span that is looked at, if some are longer.
-    part_tokens (int): About how many tokens a part has.
-    YIELDS (Part): The parts, in order. Every span is a candidate of one of them.
+    reach (int): The longest span that is looked at, if some are longer than candidates.
     """
     xp: Any = ops.xp
     length = len(tokens)

@@ -17,12 +17,12 @@ from typing import Any
 from spacy.tokens import Doc
 from thinc.types import Floats2d
 
+from ..._compat import get_network
 from ...recognizer.annotation import Prediction, split_by_doc
 from ...recognizer.factory import register_factory
-from ...recognizer.gold import Gold
+from ...recognizer.gold import UNKNOWN, Gold
 from ...recognizer.spans import (
     Layout,
-    SpanPool,
     find_docs,
     get_candidates,
     get_layout,
@@ -32,30 +32,19 @@ from ...recognizer.spans import (
 from ...recognizer.task import AdaptTask, LearningReport
 from ...types import Ints1d, Points, Spans, TokenVectors
 from ..means import choose_half
-from ..memory import MemoryRecognizer, make_empty_memory, set_memory
+from ..memory import MemoryRecognizer
+from ..settings import ESDSettings
 from .contexts import Part, iter_parts, number_contexts
-from .esd_layer import (
-    Episode,
-    Recollection,
-    has_network,
-    measure,
-    recall,
-    represent_spans,
-    see,
-)
+from .esd_model import Episode, Recollection, measure, recall, represent_spans, see
 from .nones import N_KINDS, find_kinds, get_loss, get_probabilities
-from .settings import ESDSettings
 from .soft_nms import resolve_overlaps
-
-# None has to be remembered by more spans than a type, because it can be anything.
-NONE_SHARE = 5
 
 
 class ESDRecognizer(MemoryRecognizer):
     """Pipeline component for few-shot named entity recognition with ESD."""
 
     settings_type = ESDSettings
-    none_columns = N_KINDS
+    none_columns, none_share = N_KINDS, 5
 
     def __init__(self, *args: Any, **kwargs: Any):
         """Initialize the recognizer. See the factory for the settings."""
@@ -65,7 +54,7 @@ class ESDRecognizer(MemoryRecognizer):
     @property
     def is_ready(self) -> bool:
         """RETURNS (bool): Whether there are weights and a memory."""
-        return super().is_ready and has_network(self.model.get_ref("span_attention"))
+        return super().is_ready and get_network(self._layer.shims[0]) is not None
 
     @property
     def max_width(self) -> int:
@@ -84,11 +73,12 @@ class ESDRecognizer(MemoryRecognizer):
         for part in self._iter_parts(tokens, layout):
             points = represent_spans(self._layer, part, part.candidates)
             probabilities = get_probabilities(self._measure(points))
-            winners, columns = find_winners(probabilities, self.cfg["threshold"])
-            starts, widths = part.candidates[winners].T
+            columns, best = probabilities.argmax(axis=1), probabilities.max(axis=1)
+            wins = (columns > 0) & (best >= self.cfg["threshold"])
+            starts, widths = part.candidates[wins].T
             starts = starts + part.offset
-            found[0].append(xp.stack([starts, starts + widths, columns], axis=1))
-            found[1].append(probabilities[winners, columns])
+            found[0].append(xp.stack([starts, starts + widths, columns[wins]], axis=1))
+            found[1].append(best[wins])
         spans, scores = (self.model.ops.to_numpy(xp.concatenate(f)) for f in found)
         contexts = number_contexts(self.model.ops.to_numpy(layout.segments))
         kept = resolve_overlaps(
@@ -158,10 +148,6 @@ class ESDRecognizer(MemoryRecognizer):
 
     # Learning
 
-    def initialize_model(self, docs: list[Doc]) -> None:
-        """Make the weights and an empty memory. See the base."""
-        self.model.initialize(X=docs)
-
     def update_model(self, docs: list[Doc], golds: list[Gold]) -> dict[str, float]:
         """Let one half of the docs be the support set of the other, up to the
         gradients. See the base.
@@ -169,11 +155,13 @@ class ESDRecognizer(MemoryRecognizer):
         ops = self.model.ops
         tokens, backprop_tokens = self.model.begin_update(docs)
         layout = get_layout(docs, ops=ops)
-        pool = self._gather_spans(golds, layout)
-        pool = self._sample_nones(
-            pool, self.cfg["none_samples"], self.cfg["hard_nones"]
+        spans, columns = self._sample_spans(
+            golds,
+            layout,
+            self.columns,
+            count=self.cfg["none_samples"],
+            hard_share=self.cfg["hard_nones"],
         )
-        spans, columns = pool.flatten(ops=ops)
         contexts: Any = ops.asarray(number_contexts(ops.to_numpy(layout.segments)))
         candidates = get_candidates(layout, self.max_width, ops=ops)
         episode = Episode(
@@ -190,73 +178,49 @@ class ESDRecognizer(MemoryRecognizer):
         # Even if there is nothing to learn, the gradients of other components that
         # share the transformer may depend on this one to be passed on.
         backprop_tokens(backprop(d_distances) if loss else tokens * 0)
-        size = self.cfg["memory_size"]
-        limits = [size * NONE_SHARE] * N_KINDS + [size for _ in self.labels]
-        set_memory(self.model, self.memory.add(points, columns).keep_latest(limits))
+        self.remember_batch(points, columns)
         return {self.name: loss}
 
     def learn(self, task: AdaptTask, settings: ESDSettings.Adapt) -> LearningReport:
         """Remember the spans of the support set. See the base."""
-        ops = self.model.ops
-        old = list(self.labels) if task.extends else []
-        memory = (
-            self.memory
-            if old
-            else make_empty_memory(self.model.attrs["span_size"], ops=ops)
+        layout = get_layout(task.docs, ops=self.model.ops)
+        # Examples of types that stay aren't remembered again.
+        columns = {**dict.fromkeys(self.labels, UNKNOWN), **self.number_new(task)}
+        spans, targets = self._sample_spans(
+            task.golds,
+            layout,
+            columns,
+            count=settings.none_samples,
+            hard_share=settings.hard_nones,
         )
-        layout = get_layout(task.docs, ops=ops)
-        labels = [*old, *task.labels]
-        columns = {label: i for i, label in enumerate(labels, N_KINDS)}
-        pool = self._gather_spans(task.golds, layout, columns)
-        pool = self._sample_nones(pool, settings.none_samples, settings.hard_nones)
-        spans, targets = pool.flatten(ops=ops)
         points = self._represent(task.docs, task.tokens, spans)
-        if old:
+        if task.extends and self.labels:
             # What isn't marked may be of an old type.
             taken = get_probabilities(self._measure(points)).argmax(axis=1) > 0
-            is_new = (targets >= N_KINDS + len(old)) | ((targets < N_KINDS) & ~taken)
-            points, targets = points[is_new], targets[is_new]
-        self.set_labels(labels)
-        set_memory(self.model, memory.add(points, targets))
-        counts = {n: int((targets == columns[n]).sum()) for n in task.labels}
-        n_nones = int((targets < N_KINDS).sum())
-        return LearningReport(
-            f"{sum(counts.values())} entities and {n_nones} other spans are remembered",
-            ("spans",),
-            {label: (str(count),) for label, count in counts.items()},
-            {"spans": counts, "none_spans": n_nones},
+            targets[(targets < N_KINDS) & taken] = UNKNOWN
+        return self.remember_support(
+            task, points, targets, unit="spans", what="{} entities and {} other spans"
         )
 
-    def _gather_spans(
+    def _sample_spans(
         self,
         golds: list[Gold],
         layout: Layout,
-        columns: dict[str, int] | None = None,
-    ) -> SpanPool:
-        """Return the spans of a batch, its None spans by their kind."""
+        columns: dict[str, int],
+        *,
+        count: int,
+        hard_share: float,
+    ) -> tuple[Spans, Ints1d]:
+        """Sample spans of a batch, and find the column of each: its kind of None, or
+        its type.
+        """
         ops, max_width = self.model.ops, self.max_width
-        columns = self.columns if columns is None else columns
         pool = get_span_pool(golds, layout, columns, max_width=max_width, ops=ops)
         length = len(layout.segments)
         kinds = find_kinds(pool.nones, pool.entities, length, ops=ops)
-        return pool._replace(none_targets=kinds)
-
-    def _sample_nones(self, pool: SpanPool, count: int, hard_share: float) -> SpanPool:
-        ops = self.model.ops
-        return sample_nones(pool, count=count, hard_share=hard_share, ops=ops)
+        pool = pool._replace(none_targets=kinds)
+        pool = sample_nones(pool, count=count, hard_share=hard_share, ops=ops)
+        return pool.flatten(ops=ops)
 
 
 make_esd_ner = register_factory("esd_ner", ESDRecognizer)
-
-
-def find_winners(probabilities: Any, threshold: float) -> tuple[Ints1d, Ints1d]:
-    """Find the spans that are a type more probably than None.
-
-    probabilities (Floats2d): (M, 1 + types) How probable None and each type are.
-    threshold (float): Least probability of the type.
-    RETURNS (Tuple[Ints1d, Ints1d]): The spans, and the column of each one's type.
-    """
-    columns = probabilities.argmax(axis=1)
-    best = probabilities.max(axis=1)
-    (winners,) = ((columns > 0) & (best >= threshold)).nonzero()
-    return winners, columns[winners]

@@ -31,12 +31,7 @@ class SpanAttention(nn.Module):
         nn.init.constant_(self.norm.weight, size**-0.25)
 
     def forward(self, spans: Tensor, others: Tensor) -> Tensor:
-        """Let spans attend to others.
-
-        spans (Tensor): (M, d) The spans.
-        others (Tensor): (N, d) What they see, which may be nothing.
-        RETURNS (Tensor): (M, d) The spans.
-        """
+        """(M, d) Let spans attend to others, which may be none."""
         # Often there are more others than spans. So it's the spans that are mapped to
         # be compared with them, and the sum of what is seen that is mapped to values.
         queries = self.query(spans) @ self.key.weight
@@ -72,16 +67,9 @@ class SpanAttentionNetwork(nn.Module):
         is_first: Tensor,
         n_columns: int,
     ) -> tuple[Tensor, Tensor]:
-        """Let either half of some spans be the support set of the other one.
+        """Let either half of some spans be the support set of the other one. See
+        `Episode` for the arguments.
 
-        tokens (Tensor): (T, d2) The batch's token vectors.
-        spans (Tensor): (M, 2) First token and width of each span.
-        contexts (Tensor): (M,) The context of each, which is about a sentence.
-        candidates (Tensor): (N, 2) What spans of the same context see.
-        candidate_contexts (Tensor): (N,) The context of each.
-        columns (Tensor): (M,) The kind of None, or the type, of each span.
-        is_first (Tensor): (M,) Which spans are the first half.
-        n_columns (int): How many of these there are.
         RETURNS (Tuple[Tensor, Tensor]): (M, 1 + types) Squared distances to None and to
             the types of the other half, and (M, d) the spans before they see it.
         """
@@ -105,9 +93,7 @@ class SpanAttentionNetwork(nn.Module):
         candidates: Tensor,
         candidate_contexts: Tensor,
     ) -> Tensor:
-        """(M, d) Describe spans, which attend to the candidates of their context. See
-        `forward` for the arguments.
-        """
+        """(M, d) Describe spans, which attend to the candidates of their context."""
         others = self.embed(tokens, candidates)
         own = others if spans is candidates else self.embed(tokens, spans)
         n_contexts = 1 + max(
@@ -148,23 +134,19 @@ def share_out(queries: Tensor, keys: Tensor) -> Tensor:
 def measure_columns(
     points: Tensor, support: Tensor, columns: Tensor, n_columns: int
 ) -> Tensor:
-    """Measure how far spans are from None and from types. To each span, a type is the
-    sum of its examples, weighted by how much attention the span gives to them, and None
-    is the sum of its kinds in the same way.
-
-    points (Tensor): (M, d) The spans.
-    support (Tensor): (S, d) Examples.
-    columns (Tensor): (S,) The kind of None, or the type, of each.
-    n_columns (int): How many of these there are.
-    RETURNS (Tensor): (M, 1 + types) Squared distances. What has no examples is
-        infinitely far.
+    """(M, 1 + types) Measure squared distances of spans to None and to types. To each
+    span, a type is the sum of its examples, weighted by how much attention the span
+    gives to them, and None is the sum of its kinds in the same way. What has no
+    examples is infinitely far.
     """
     members = [support[columns == column] for column in range(n_columns)]
     return torch.cat([measure_block(block, members) for block in points.split(BLOCK)])
 
 
 def measure_block(points: Tensor, members: list[Tensor]) -> Tensor:
-    """(M, 1 + types) Return the same for the examples of each kind and type."""
+    """(M, 1 + types) Measure distances of a block of spans to the examples of each kind
+    and type.
+    """
     views = [share_out(points, m) @ m if len(m) else None for m in members]
     kinds = [view for view in views[:N_KINDS] if view is not None]
     none = None

@@ -14,14 +14,9 @@ N_KINDS = 3
 
 
 def find_kinds(nones: Spans, entities: Spans, length: int, *, ops: Ops) -> Ints1d:
-    """Find the kind of spans that are no entities.
-
-    nones (Spans): The spans.
-    entities (Spans): The entities, which don't overlap each other.
-    length (int): The tokens of the batch.
-    ops (Ops): Where the arrays are made.
-    RETURNS (Ints1d): (nones,) The kind of each: DISJOINT from all entities, INSIDE one
-        of them, or else OVERLAPPING, which may be all around one.
+    """(nones,) Find the kind of spans that are no entities, in a batch of `length`
+    tokens whose entities don't overlap: DISJOINT from all entities, INSIDE one of them,
+    or else OVERLAPPING, which may be all around one.
     """
     xp: Any = ops.xp
     starts, ends = nones[:, 0], nones.sum(axis=1)
@@ -42,10 +37,8 @@ def _count_until(places: Ints1d, length: int, *, ops: Ops) -> Ints1d:
 
 
 def get_probabilities(distances: Any) -> Any:
-    """(M, 1 + types) Return how probable None and each type are for spans.
-
-    distances (Floats2d): (M, 1 + types) Distances to them. If all are infinite, a span
-        is None.
+    """(M, 1 + types) Return how probable None and each type are for spans, from the
+    distances to them. If all are infinite, a span is None.
     """
     xp: Any = get_array_module(distances)
     finite = distances.copy()
@@ -54,13 +47,9 @@ def get_probabilities(distances: Any) -> Any:
 
 
 def get_loss(distances: Any, columns: Any) -> tuple[float, Points]:
-    """Cross-entropy of spans whose logits are negative distances.
-
-    distances (Floats2d): (M, 1 + types) Distances to None and to types.
-    columns (Ints1d): (M,) The kind of None, or the type, of each span. Those count to
-        which it isn't infinitely far.
-    RETURNS (Tuple[float, Floats2d]): The mean loss, and its gradient with respect to
-        the distances. Both are zero if nothing counts.
+    """Find the mean cross-entropy of spans whose logits are negative distances, and its
+    gradient with respect to the distances. Spans that are infinitely far from their
+    own kind of None, or type, don't count. Both are zero if none counts.
     """
     xp: Any = get_array_module(distances)
     targets = xp.maximum(columns - (N_KINDS - 1), 0)

@@ -40,11 +40,8 @@ class Chosen(NamedTuple):
 def choose_spans(
     starts: Array, ends: Array, scores: Array, *, beam_size: int, delta: float
 ) -> list[tuple[int, float]]:
-    """Choose spans by beam soft-NMS.
+    """Choose spans by beam soft-NMS, of equals the first first.
 
-    starts (numpy.ndarray): (M,) The first token of each span.
-    ends (numpy.ndarray): (M,) The token after its last one.
-    scores (numpy.ndarray): (M,) How good it is. Of equals the first is chosen first.
     beam_size (int): How many selections are followed. With 1, the best span is chosen,
         and so on.
     delta (float): Least score of a span that overlaps one chosen before.
@@ -69,7 +66,11 @@ def choose_spans(
         # The sort is stable, so that what was found first comes first among equals.
         kept = sorted(grown.values(), key=lambda step: -step[0])[:beam_size]
         beam = [_choose(selection, i, starts, ends) for _, i, selection in kept]
-    return _list_chosen(best)
+    found, chosen = [], best.chosen
+    while chosen is not None:
+        i, score, chosen = chosen
+        found.append((i, score))
+    return found[::-1]
 
 
 def _choose(selection: Selection, i: int, starts: Array, ends: Array) -> Selection:
@@ -78,14 +79,6 @@ def _choose(selection: Selection, i: int, starts: Array, ends: Array) -> Selecti
     left = left * (1 - get_overlaps(starts, ends, i))
     left[i] = -1
     return Selection(total + score, mask | 1 << i, (i, score, chosen), left)
-
-
-def _list_chosen(selection: Selection) -> list[tuple[int, float]]:
-    found, chosen = [], selection.chosen
-    while chosen is not None:
-        i, score, chosen = chosen
-        found.append((i, score))
-    return found[::-1]
 
 
 def get_overlaps(starts: Array, ends: Array, i: int) -> Array:
@@ -104,17 +97,9 @@ def resolve_overlaps(
     beam_size: int,
     delta: float,
 ) -> list[int]:
-    """Choose spans of which no two overlap.
-
-    starts (numpy.ndarray): (M,) The first token of each span.
-    ends (numpy.ndarray): (M,) The token after its last one.
-    scores (numpy.ndarray): (M,) How good it is. Of equals the longer is the better,
-        then the earlier.
-    contexts (numpy.ndarray): (M,) The context of its first token.
-    beam_size (int): How many selections are followed.
-    delta (float): Least score of a span that overlaps one chosen before.
-    RETURNS (List[int]): The spans, in the order of the text. Of those that were chosen
-        and still overlap, they are those which had more left of their scores.
+    """Choose spans of which no two overlap, in the order of the text. Of those that
+    `choose_spans` has chosen and that still overlap, the one that had more left of its
+    score is kept, then the longer, then the earlier.
     """
     chosen: list[tuple[int, float]] = []
     for group in group_spans(starts, ends, contexts):
@@ -128,14 +113,9 @@ def resolve_overlaps(
 
 
 def group_spans(starts: Array, ends: Array, contexts: Array) -> list[Array]:
-    """Part spans of which none overlaps one of another group. There are no groups over
-    several contexts, so that they stay small in a long text.
-
-    starts (numpy.ndarray): (M,) The first token of each span.
-    ends (numpy.ndarray): (M,) The token after its last one.
-    contexts (numpy.ndarray): (M,) The context of its first token.
-    RETURNS (List[numpy.ndarray]): The spans of each group, the longest first, then the
-        earliest.
+    """Split spans into groups of which none overlaps another, the longest spans first,
+    then the earliest. There are no groups over several contexts (of first tokens), so
+    that they stay small in a long text.
     """
     if not len(starts):
         return []

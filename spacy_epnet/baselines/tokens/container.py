@@ -19,11 +19,11 @@ from ...recognizer.task import (
     split_evenly,
 )
 from ...types import TokenVectors
+from ..settings import ContainerSettings
 from .gaussians import get_contrastive_loss
 from .io_tags import tag_tokens
-from .nearest import NearestTokenRecognizer
-from .sequences import SequenceRecognizer
-from .settings import ContainerSettings
+from .token_recognizer import NearestTokenRecognizer
+from .transitions import SequenceRecognizer
 
 
 class ContainerRecognizer(SequenceRecognizer, NearestTokenRecognizer):
@@ -31,11 +31,6 @@ class ContainerRecognizer(SequenceRecognizer, NearestTokenRecognizer):
 
     settings_type = ContainerSettings
     trains_encoder = True
-
-    def initialize_model(self, docs: list[Doc]) -> None:
-        """Make an empty memory and what makes Gaussians. See the base."""
-        super().initialize_model(docs)
-        self.model.get_ref("gaussians").initialize(X=self.memory.vectors)
 
     def train(
         self, tokens: TokenVectors, columns: Any, docs: list[Doc]

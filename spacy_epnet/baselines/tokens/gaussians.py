@@ -8,16 +8,15 @@ Tokens of one type are taught to have like Gaussians, and others not (contrastiv
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from spacy.tokens import Doc
 from thinc.api import Model, get_array_module
 from thinc.types import Floats2d
 
-from ...encoder.optimizer import SCALE
+from ...encoder.vectors import Tok2Vec, TokenModel
 from ...recognizer.gold import UNKNOWN
 from ...recognizer.settings import takes
 from ...types import TokenVectors
-from .settings import ContainerSettings, Distance
-from .token_model import build_token_memory_model
+from ..settings import ContainerSettings, Distance
+from .token_model import build_trained_model
 
 MEAN, VARIANCE = ("mean_W", "mean_b"), ("variance_W", "variance_b")
 LEAST_VARIANCE = 1e-6
@@ -35,26 +34,23 @@ class Gaussians(NamedTuple):
 
 @takes(ContainerSettings.Model)
 def build_token_gaussians_model(
-    tok2vec: Model[list[Doc], list[Floats2d]], settings: ContainerSettings.Model
-) -> Model[list[Doc], TokenVectors]:
+    tok2vec: Tok2Vec, settings: ContainerSettings.Model
+) -> TokenModel:
     """Build token vectors with a memory, and with Gaussians to train them.
 
     tok2vec (Model[List[Doc], List[Floats2d]]): The token vectors, usually a
         listener to the pipeline's transformer.
     settings (ContainerSettings.Model): The settings, in a config each by itself.
     """
-    model = build_token_memory_model(tok2vec)
     gaussians: Model[Any, Any] = Model(
         "gaussians",
         forward,
         init=init,
         params=dict.fromkeys((*MEAN, *VARIANCE)),
         dims={"nI": None, "nO": settings.embedding_size},
-        attrs={SCALE: settings.learn_rate_scale},
     )
-    model.layers.append(gaussians)
-    model.set_ref("gaussians", gaussians)
-    return model
+    scale = settings.learn_rate_scale
+    return build_trained_model(tok2vec, gaussians, learn_rate_scale=scale)
 
 
 def init(model: Model[Any, Any], X: Any = None, Y: Any = None) -> None:
@@ -113,12 +109,7 @@ def get_divergences(gaussians: Gaussians) -> Floats2d:
 
 
 def get_d_divergences(gaussians: Gaussians, gradient: Any) -> Gaussians:
-    """Take a gradient with respect to the divergences to the Gaussians.
-
-    gaussians (Gaussians): The Gaussians.
-    gradient (Floats2d): (T, T) The gradient.
-    RETURNS (Gaussians): The gradient with respect to their means and variances.
-    """
+    """Take a gradient with respect to the divergences to the Gaussians."""
     means, variances = gaussians
     inverse = 1 / variances
     both = gradient + gradient.T
@@ -159,14 +150,9 @@ DISTANCES: dict[Distance, tuple[Callable[..., Any], Callable[..., Any]]] = {
 def get_contrastive_loss(
     gaussians: Gaussians, columns: Any, distance: Distance
 ) -> tuple[float, Gaussians]:
-    """Let tokens of the same type be near to each other, among all tokens.
-
-    gaussians (Gaussians): The tokens.
-    columns (Ints1d): (T,) The column of each. Those that are unknown don't count.
-    distance (str): What is small between like tokens: the "divergence" of their
-        Gaussians, or the distance of their "means".
-    RETURNS (Tuple[float, Gaussians]): The mean loss of the tokens that aren't the only
-        one of their type, and its gradient. Both are zero if there is none.
+    """Let tokens of the same type be near to each other, among all tokens of known
+    type: the mean loss of those that aren't the only one of their type, and its
+    gradient. Both are zero if there is none.
     """
     xp: Any = get_array_module(gaussians.means)
     known = columns != UNKNOWN
@@ -188,11 +174,8 @@ def get_contrastive_loss(
 
 
 def get_log_sums(logits: Any, mask: Any) -> tuple[Any, Any]:
-    """Add up exponentials over a part of each row, which isn't empty.
-
-    logits (Floats2d): (n, T) The logarithms.
-    mask (Bools2d): (n, T) What counts.
-    RETURNS (Tuple[Floats1d, Floats2d]): Logarithms of the sums, and the share of each.
+    """Add up exponentials over a part of each row, which isn't empty: logarithms of the
+    sums, and the share of each exponential.
     """
     xp: Any = get_array_module(logits)
     inside = xp.where(mask, logits, -xp.inf)

@@ -10,9 +10,9 @@ from ...recognizer.factory import register_factory
 from ...recognizer.gold import UNKNOWN
 from ...recognizer.settings import RecognizerSettings
 from ...types import TokenVectors
-from .nearest import NearestTokenRecognizer
-from .settings import NNShotSettings
+from ..settings import NNShotSettings
 from .token_model import set_classes
+from .token_recognizer import NearestTokenRecognizer
 
 
 class NNShotRecognizer(NearestTokenRecognizer):
@@ -44,12 +44,8 @@ class NNShotRecognizer(NearestTokenRecognizer):
 
 
 def get_token_loss(scores: Any, columns: Any) -> tuple[float, Any]:
-    """Cross-entropy of tokens.
-
-    scores (Floats2d): A score of each token for each column.
-    columns (Ints1d): The column of each token. Those that are unknown don't count.
-    RETURNS (Tuple[float, Floats2d]): The mean loss, and its gradient with respect to
-        the scores. Both are zero if nothing is known.
+    """Find the mean cross-entropy of tokens whose column is known, and its gradient
+    with respect to their scores for each column. Both are zero if nothing is known.
     """
     xp: Any = get_array_module(scores)
     known = columns != UNKNOWN

@@ -8,41 +8,36 @@ V begins at zero, so that tokens are what they were before there is something to
 from collections.abc import Callable
 from typing import Any
 
-from spacy.tokens import Doc
 from thinc.api import Model
-from thinc.types import Floats2d
 
-from ...encoder.optimizer import SCALE
+from ...encoder.vectors import Tok2Vec, TokenModel
 from ...recognizer.settings import takes
 from ...types import TokenVectors
-from .settings import ProtoNetPDSettings
-from .token_model import build_token_memory_model
+from ..settings import ProtoNetPDSettings
+from .token_model import build_trained_model
 
 QUERY, KEY, VALUE = "Q", "K", "V"
 
 
 @takes(ProtoNetPDSettings.Model)
 def build_token_pairs_model(
-    tok2vec: Model[list[Doc], list[Floats2d]], settings: ProtoNetPDSettings.Model
-) -> Model[list[Doc], TokenVectors]:
+    tok2vec: Tok2Vec, settings: ProtoNetPDSettings.Model
+) -> TokenModel:
     """Build token vectors with a memory, and with attention to what is remembered.
 
     tok2vec (Model[List[Doc], List[Floats2d]]): The token vectors, usually a
         listener to the pipeline's transformer.
     settings (ProtoNetPDSettings.Model): The settings, in a config each by itself.
     """
-    model = build_token_memory_model(tok2vec)
     pairs: Model[Any, Any] = Model(
         "pairs",
         forward,
         init=init,
         params=dict.fromkeys((QUERY, KEY, VALUE)),
         dims={"nI": None, "nO": settings.attention_size},
-        attrs={SCALE: settings.learn_rate_scale},
     )
-    model.layers.append(pairs)
-    model.set_ref("pairs", pairs)
-    return model
+    scale = settings.learn_rate_scale
+    return build_trained_model(tok2vec, pairs, learn_rate_scale=scale)
 
 
 def init(model: Model[Any, Any], X: Any = None, Y: Any = None) -> None:

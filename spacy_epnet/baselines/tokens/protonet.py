@@ -2,17 +2,17 @@
 
 from typing import Any, ClassVar
 
-import numpy
 from spacy.tokens import Doc
 from thinc.types import Floats2d
 
 from ...recognizer.distances import get_square_distances
 from ...recognizer.factory import register_factory
 from ...recognizer.settings import RecognizerSettings
+from ...recognizer.spans import find_docs
 from ...types import TokenVectors
-from ..means import get_halves_loss, get_means
+from ..means import get_episode_loss, get_halves_loss, get_means
 from ..memory import Memory
-from .settings import ProtoNetSettings
+from ..settings import ProtoNetSettings
 from .token_recognizer import TokenRecognizer
 
 
@@ -38,12 +38,15 @@ class ProtoNetRecognizer(TokenRecognizer):
         self, tokens: TokenVectors, columns: Any, docs: list[Doc]
     ) -> tuple[float, TokenVectors]:
         """Let one half of the docs be the support set of the other. See the base."""
-        return get_halves_loss(tokens, columns, self.number_docs(docs))
+        ops: Any = self.model.ops
+        numbers = find_docs(ops.xp.arange(len(tokens)), docs, ops=ops)
+        return get_halves_loss(tokens, columns, numbers, get_loss=self.get_loss)
 
-    def number_docs(self, docs: list[Doc]) -> Any:
-        """(T,) Return the number of the doc of each token."""
-        numbers = numpy.repeat(numpy.arange(len(docs)), [len(doc) for doc in docs])
-        return self.model.ops.xp.asarray(numbers)  # type: ignore[attr-defined]
+    def get_loss(
+        self, tokens: Any, columns: Any, is_support: Any
+    ) -> tuple[float, TokenVectors]:
+        """Find the loss of an episode, and its gradient with respect to the tokens."""
+        return get_episode_loss(tokens, columns, is_support)
 
 
 make_protonet_ner = register_factory("protonet_ner", ProtoNetRecognizer)

@@ -3,28 +3,21 @@ which type follows which (Hou et al., 2020)."""
 
 from typing import Any
 
-from spacy.tokens import Doc
 from thinc.types import Floats2d
 
 from ...recognizer.factory import register_factory
 from ...recognizer.gold import UNKNOWN
 from ...types import TokenVectors
-from ..means import get_episode_loss, get_halves_loss
 from ..memory import Memory
+from ..settings import ProtoNetPDSettings
 from .protonet import ProtoNetRecognizer
-from .sequences import SequenceRecognizer
-from .settings import ProtoNetPDSettings
+from .transitions import SequenceRecognizer
 
 
 class ProtoNetPDRecognizer(SequenceRecognizer, ProtoNetRecognizer):
     """Pipeline component for few-shot named entity recognition with ProtoNet+P&D."""
 
     settings_type = ProtoNetPDSettings
-
-    def initialize_model(self, docs: list[Doc]) -> None:
-        """Make an empty memory and the attention to it. See the base."""
-        super().initialize_model(docs)
-        self.model.get_ref("pairs").initialize(X=self.memory.vectors)
 
     def measure(self, points: TokenVectors, memory: Memory, n_columns: int) -> Floats2d:
         """Measure distances to the means of types, all tokens seen beside those that
@@ -36,25 +29,18 @@ class ProtoNetPDRecognizer(SequenceRecognizer, ProtoNetRecognizer):
             points = pairs.predict((points, others))
         return super().measure(points, memory, n_columns)
 
-    def train(
-        self, tokens: TokenVectors, columns: Any, docs: list[Doc]
-    ) -> tuple[float, TokenVectors]:
-        """Let one half of the docs be the support set of the other. See the base."""
-        numbers = self.number_docs(docs)
-        return get_halves_loss(tokens, columns, numbers, get_loss=self.get_pairs_loss)
-
-    def get_pairs_loss(
+    def get_loss(
         self, tokens: Any, columns: Any, is_support: Any
     ) -> tuple[float, TokenVectors]:
-        """Find the loss of an episode in which all tokens see the support set. See
-        `get_episode_loss` for the arguments.
+        """Find the loss of an episode in which all tokens see the support set, and its
+        gradient with respect to the tokens.
         """
         support = is_support & (columns != UNKNOWN)
         if not support.any():
             return 0.0, tokens * 0
         pairs = self.model.get_ref("pairs")
         seen, backprop = pairs((tokens, tokens[support]), is_train=True)
-        loss, d_seen = get_episode_loss(seen, columns, is_support)
+        loss, d_seen = super().get_loss(seen, columns, is_support)
         d_tokens, d_others = backprop(d_seen)
         d_tokens[support] += d_others
         return loss, d_tokens

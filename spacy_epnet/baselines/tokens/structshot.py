@@ -1,9 +1,9 @@
 """StructShot: NNShot that minds which type follows which (Yang and Katiyar, 2020)."""
 
 from ...recognizer.factory import register_factory
+from ..settings import StructShotSettings
 from .nnshot import NNShotRecognizer
-from .sequences import SequenceRecognizer
-from .settings import StructShotSettings
+from .transitions import SequenceRecognizer
 
 
 class StructShotRecognizer(SequenceRecognizer, NNShotRecognizer):

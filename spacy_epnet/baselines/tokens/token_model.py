@@ -1,80 +1,68 @@
-"""Token vectors and a memory of them, as a Thinc model.
-
-    TokenMemory      docs   -> token vectors, the docs end to end
-      flat_tokens    docs   -> the same
-      memory                   vectors that are remembered, and their columns
-      classifier     tokens -> a score for each column, in training only
-
-What is remembered is part of the model, so that it is saved and copied with it.
+"""Token vectors and a memory of them, as a Thinc model, and a classifier that trains
+them: tokens -> a score for each column.
 """
 
 from collections.abc import Callable
 from typing import Any
 
-from spacy.tokens import Doc
 from thinc.api import Model
 from thinc.types import Floats2d
 
 from ...encoder.networks import renew_node
 from ...encoder.optimizer import SCALE
-from ...encoder.vectors import build_flat_tokens
+from ...encoder.vectors import Tok2Vec, TokenModel
 from ...recognizer.settings import takes
 from ...types import TokenVectors
-from ..memory import build_memory, make_empty_memory, set_memory
-from .settings import NNShotSettings
+from ..memory import build_memory_model, clear_memory
+from ..settings import NNShotSettings
 
 
-def build_token_memory_model(
-    tok2vec: Model[list[Doc], list[Floats2d]],
-) -> Model[list[Doc], TokenVectors]:
+def build_token_memory_model(tok2vec: Tok2Vec) -> TokenModel:
     """Build token vectors with a memory.
 
     tok2vec (Model[List[Doc], List[Floats2d]]): The token vectors, usually a
         listener to the pipeline's transformer.
     """
-    flat_tokens = build_flat_tokens(tok2vec)
-    memory = build_memory()
-    return Model(
-        "token_memory",
-        forward,
-        init=init,
-        layers=[flat_tokens, memory],
-        refs={"flat_tokens": flat_tokens, "tok2vec": tok2vec, "memory": memory},
-    )
+    return build_memory_model("token_memory", tok2vec, init=init)
+
+
+def build_trained_model(
+    tok2vec: Tok2Vec,
+    layer: Model[Any, Any],
+    *,
+    learn_rate_scale: float,
+) -> TokenModel:
+    """Build token vectors with a memory, and with a layer over them to train them."""
+    model = build_token_memory_model(tok2vec)
+    layer.attrs[SCALE] = learn_rate_scale
+    model.layers.append(layer)
+    model.set_ref(layer.name, layer)
+    return model
 
 
 @takes(NNShotSettings.Model)
 def build_token_classifier_model(
-    tok2vec: Model[list[Doc], list[Floats2d]], settings: NNShotSettings.Model
-) -> Model[list[Doc], TokenVectors]:
+    tok2vec: Tok2Vec, settings: NNShotSettings.Model
+) -> TokenModel:
     """Build token vectors with a memory, and with a classifier to train them.
 
     tok2vec (Model[List[Doc], List[Floats2d]]): The token vectors, usually a
         listener to the pipeline's transformer.
     settings (NNShotSettings.Model): The settings, in a config each by itself.
     """
-    model = build_token_memory_model(tok2vec)
     classifier: Model[Any, Any] = Model(
-        "classifier",
-        classify,
-        params={"W": None, "b": None},
-        attrs={SCALE: settings.learn_rate_scale},
+        "classifier", classify, params={"W": None, "b": None}
     )
-    model.layers.append(classifier)
-    model.set_ref("classifier", classifier)
-    return model
+    scale = settings.learn_rate_scale
+    return build_trained_model(tok2vec, classifier, learn_rate_scale=scale)
 
 
 def init(model: Model[Any, Any], X: Any = None, Y: Any = None) -> None:
-    flat_tokens = model.get_ref("flat_tokens").initialize(X=X)
-    width = flat_tokens.predict(X).shape[1]
-    set_memory(model, make_empty_memory(width, ops=model.ops))
-
-
-def forward(
-    model: Model[list[Doc], TokenVectors], docs: list[Doc], is_train: bool
-) -> tuple[TokenVectors, Callable[..., Any]]:
-    return model.get_ref("flat_tokens")(docs, is_train)
+    flat_tokens, *others = model.layers
+    tokens = flat_tokens.initialize(X=X).predict(X)
+    clear_memory(model, tokens.shape[1])
+    for layer in others:
+        layer.initialize(X=tokens)
 
 
 def classify(
@@ -94,13 +82,8 @@ def classify(
 def set_classes(
     model: Model[Any, Any], width: int, before: list[str], after: list[str]
 ) -> None:
-    """Give a classifier a row for None and for each label. Rows of labels that it has
-    already stay as they are, others begin at zero.
-
-    model (Model): The classifier.
-    width (int): The size of a token vector.
-    before (List[str]): Its labels so far.
-    after (List[str]): The labels it is to have.
+    """Give a classifier of vectors of some width a row for None and for each label.
+    Rows of labels that it has already stay as they are, others begin at zero.
     """
     count = len(after) + 1
     weight: Any = model.ops.alloc2f(count, width)

@@ -8,30 +8,25 @@ from abc import abstractmethod
 from typing import Any
 
 from spacy.tokens import Doc
+from thinc.api import get_array_module
 from thinc.types import Floats2d
 
-from ...recognizer.annotation import Prediction, split_by_doc
+from ...recognizer.distances import get_square_distances
 from ...recognizer.gold import UNKNOWN, Gold
-from ...recognizer.spans import Layout, get_layout, iter_windows
+from ...recognizer.spans import get_layout, iter_windows
 from ...recognizer.task import AdaptTask, LearningReport
-from ...types import Points, Spans, TokenVectors
-from ..memory import Memory, MemoryRecognizer, make_empty_memory, set_memory
-from .io_tags import decode_runs, tag_tokens
+from ...types import TokenVectors
+from ..memory import Memory, MemoryRecognizer
+from .io_tags import TaggingRecognizer, tag_tokens
 
 # Tokens that are compared with the memory at a time.
 WINDOW = 1024
-# None has to be remembered by more tokens than a type, because it can be anything.
-NONE_SHARE = 10
 
 
-class TokenRecognizer(MemoryRecognizer):
-    """Recognizes entities as runs of tokens of one type."""
+class TokenRecognizer(TaggingRecognizer, MemoryRecognizer):
+    """Compares tokens with those that are remembered."""
 
-    # What is left to each
-
-    @abstractmethod
-    def represent(self, tokens: TokenVectors) -> TokenVectors:
-        """Find the vectors by which tokens are compared."""
+    none_share = 10
 
     @abstractmethod
     def measure(self, points: TokenVectors, memory: Memory, n_columns: int) -> Floats2d:
@@ -45,35 +40,8 @@ class TokenRecognizer(MemoryRecognizer):
     ) -> tuple[float, TokenVectors]:
         """Find the loss of a batch, and its gradient with respect to the tokens."""
 
-    # What each may replace
-
-    def choose_columns(self, probabilities: Any, layout: Layout) -> Any:
-        """(T,) Return the column that each token takes, from how probable each is."""
-        return probabilities.argmax(axis=1)
-
-    # Recognition
-
-    def recognize(
-        self, docs: list[Doc], tokens: TokenVectors
-    ) -> list[list[Prediction]]:
-        """Recognize the entities of docs that are encoded already. See the base."""
-        if not len(tokens):
-            return [[] for _ in docs]
-        ops = self.model.ops
-        layout = get_layout(docs, ops=ops)
-        probabilities = self._get_probabilities(tokens)
-        predictions = decode_runs(
-            probabilities,
-            self.choose_columns(probabilities, layout),
-            layout,
-            list(self.labels),
-            threshold=self.cfg["threshold"],
-            ops=ops,
-        )
-        return split_by_doc(predictions, docs)
-
-    def _get_probabilities(self, tokens: TokenVectors) -> Floats2d:
-        """(T, columns) Return how probable each type is for each token."""
+    def rate_tokens(self, tokens: TokenVectors) -> list[tuple[list[str], Any]]:
+        """Compare tokens with the memory. See the base."""
         ops: Any = self.model.ops
         memory, n_columns = self.memory, self.n_columns
         parts = []
@@ -81,30 +49,7 @@ class TokenRecognizer(MemoryRecognizer):
             points = self.represent(tokens[window])
             distances = self.measure(points, memory, n_columns)
             parts.append(ops.softmax(-distances, axis=1))
-        return ops.xp.concatenate(parts)
-
-    def embed(self, docs: list[Doc], tokens: TokenVectors, spans: Spans) -> Points:
-        """Take the mean over the tokens of each span. See the base."""
-        xp: Any = self.model.ops.xp
-        points = self.represent(tokens[:])
-        return xp.stack([points[s : s + w].mean(axis=0) for s, w in spans.tolist()])
-
-    def rate(
-        self, docs: list[Doc], tokens: TokenVectors, spans: Spans
-    ) -> list[dict[str | None, float]]:
-        """Find how probable each type is for some spans: the mean over their tokens.
-        See the base.
-        """
-        probabilities = self._get_probabilities(tokens)
-        names = [None, *self.labels]
-        means = (probabilities[s : s + w].mean(axis=0) for s, w in spans.tolist())
-        return [dict(zip(names, mean.tolist(), strict=True)) for mean in means]
-
-    # Learning
-
-    def initialize_model(self, docs: list[Doc]) -> None:
-        """Make an empty memory. See the base."""
-        self.model.initialize(X=docs)
+        return [(list(self.labels), ops.xp.concatenate(parts))]
 
     def update_model(self, docs: list[Doc], golds: list[Gold]) -> dict[str, float]:
         """Learn from a batch, up to the gradients. See the base."""
@@ -112,37 +57,54 @@ class TokenRecognizer(MemoryRecognizer):
         columns: Any = self.model.ops.asarray(tag_tokens(golds, self.columns))
         loss, d_tokens = self.train(tokens, columns, docs)
         backprop(d_tokens)
-        size = self.cfg["memory_size"]
-        latest = self.memory.add(self.represent(tokens), columns)
-        limits = [size * NONE_SHARE, *(size for _ in self.labels)]
-        set_memory(self.model, latest.keep_latest(limits))
+        self.remember_batch(self.represent(tokens), columns)
         return {self.name: loss}
 
     def learn(self, task: AdaptTask, settings: Any) -> LearningReport:
         """Remember the tokens of the support set. See the base."""
-        points = self.represent(task.tokens)
-        old = list(self.labels) if task.extends else []
-        marked = {label: i for i, label in enumerate(task.labels, len(old) + 1)}
-        columns: Any = self.model.ops.asarray(tag_tokens(task.golds, marked))
-        if old:
+        ops: Any = self.model.ops
+        columns = ops.asarray(tag_tokens(task.golds, self.number_new(task)))
+        if task.extends and self.labels:
             # What isn't marked may be of an old type.
-            layout = get_layout(task.docs, ops=self.model.ops)
-            probabilities = self._get_probabilities(task.tokens)
+            ((_, probabilities),) = self.rate_tokens(task.tokens)
+            layout = get_layout(task.docs, ops=ops)
             taken = self.choose_columns(probabilities, layout) > 0
             columns[(columns == 0) & taken] = UNKNOWN
-            memory = self.memory
-        else:
-            memory = make_empty_memory(points.shape[1], ops=self.model.ops)
-        self.set_labels([*old, *task.labels])
-        set_memory(self.model, memory.add(points, columns))
-        counts = {
-            label: int((columns == column).sum()) for label, column in marked.items()
-        }
-        n_nones = int((columns == 0).sum())
-        return LearningReport(
-            f"{sum(counts.values())} tokens of entities and {n_nones} others are "
-            "remembered",
-            ("tokens",),
-            {label: (str(count),) for label, count in counts.items()},
-            {"tokens": counts, "none_tokens": n_nones},
+        return self.remember_support(
+            task,
+            self.represent(task.tokens),
+            columns,
+            unit="tokens",
+            what="{} tokens of entities and {} others",
         )
+
+
+class NearestTokenRecognizer(TokenRecognizer):
+    """Compares the directions of tokens with those of all that are remembered."""
+
+    def represent(self, tokens: TokenVectors) -> TokenVectors:
+        """Give tokens the length 1. See the base."""
+        return normalize(tokens)
+
+    def measure(self, points: TokenVectors, memory: Memory, n_columns: int) -> Floats2d:
+        """Measure distances to the nearest token of each type. See the base."""
+        distances = get_square_distances(points, memory.vectors)
+        return get_nearest_by_column(distances, memory.columns, n_columns)
+
+
+def get_nearest_by_column(distances: Any, columns: Any, n_columns: int) -> Floats2d:
+    """(points, columns) Return the smallest of the distances to tokens of each column,
+    infinite for columns without tokens.
+    """
+    xp: Any = get_array_module(distances)
+    nearest = xp.full((len(distances), n_columns), xp.inf, dtype=distances.dtype)
+    for column in xp.unique(columns).tolist():
+        nearest[:, column] = distances[:, columns == column].min(axis=1)
+    return nearest
+
+
+def normalize(vectors: TokenVectors) -> TokenVectors:
+    """Give all vectors the length 1."""
+    xp: Any = get_array_module(vectors)
+    norms = xp.sqrt((vectors * vectors).sum(axis=1, keepdims=True))
+    return vectors / xp.maximum(norms, 1e-12)
