@@ -28,6 +28,7 @@ class TokenEPNetRecognizer(SequenceRecognizer, EPNetRecognizer):
     """
 
     settings_type = TokenEPNetSettings
+    fixed_when_extending = frozenset()
 
     def update_model(self, docs: list[Doc], golds: list[Gold]) -> dict[str, float]:
         """Learn from the tokens of a batch. See the base."""

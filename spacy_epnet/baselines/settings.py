@@ -151,9 +151,10 @@ class TokenEPNetSettings(EPNetSettings, TransitionSettings):
     type is an entity.
     """
 
-    hard_nones: float = Field(
-        0.0, ge=0, le=0, description="Always 0: tokens don't overlap."
-    )
+    # Tokens don't overlap.
+    hard_nones: ClassVar[float] = 0.0  # type: ignore[misc]
+    overlaps: ClassVar[None] = None  # type: ignore[misc]
+
     transfer: TransferSetting = "copy"
     temperature: Temperature = 1.0
 
@@ -168,6 +169,22 @@ class TokenEPNetSettings(EPNetSettings, TransitionSettings):
             description="Whether a token is also its own first and last token, which "
             "adds nothing.",
         )
+
+    class Adapt(EPNetSettings.Adapt):
+        """The settings of an adaptation."""
+
+        hard_nones: ClassVar[float] = 0.0  # type: ignore[misc]
+        overlaps: ClassVar[None] = None  # type: ignore[misc]
+        profiles: ClassVar = {
+            name: profile._replace(
+                changes={
+                    key: value
+                    for key, value in profile.changes.items()
+                    if key not in ("hard_nones", "overlaps")
+                }
+            )
+            for name, profile in EPNetSettings.Adapt.profiles.items()
+        }
 
 
 class TokenSettings(RecognizerSettings):

@@ -261,7 +261,7 @@ class EPNetRecognizer(PrototypeRecognizer):
         pool = sample_nones(
             pool,
             count=self.cfg["none_samples"],
-            hard_share=self.cfg["hard_nones"],
+            hard_share=self.cfg.get("hard_nones", 0.0),
             ops=ops,
         )
         spans, targets = pool.flatten(ops=ops)
@@ -323,7 +323,7 @@ class EPNetRecognizer(PrototypeRecognizer):
             trains_projection=not task.extends,
             on_step=task.on_step,
         )
-        if not task.extends:
+        if not task.extends and "overlaps" in task.config:
             self.cfg["overlaps"] = task.config["overlaps"]
         return describe_learning(assignments, tuning)
 

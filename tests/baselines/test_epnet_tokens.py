@@ -1,10 +1,12 @@
 """EP-Net with prototypes of tokens."""
 
 import numpy
+import pytest
 import spacy
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
+from spacy_epnet import adapt
 from spacy_epnet.baselines.epnet_tokens import split_entities
 from spacy_epnet.recognizer.gold import read_gold
 from spacy_epnet.recognizer.spans import get_layout
@@ -62,3 +64,14 @@ def test_types_depend_on_each_other():
     doubtful[8] = [0.6, 0.4]
     assert (doubtful.argmax(axis=1)[2:15] == 1).sum() == 12
     assert (pipe.choose_columns(doubtful, layout)[2:15] == 1).all()
+
+
+def test_there_are_no_settings_for_spans_that_overlap():
+    nlp = make_nlp(make_reference())
+    config = nlp.get_pipe_config("epnet_tokens_ner")
+    support = [("It was mild .", [(7, 11, "STATE")])]
+    for profile in ("default", "paper"):
+        settings = adapt(nlp, support, profile=profile, max_steps=1).settings
+        assert not {"hard_nones", "overlaps"} & {*config, *settings}
+    with pytest.raises(ValueError, match=r"no such settings: adapt\.hard_nones"):
+        adapt(nlp, support, hard_nones=0.0)
