@@ -36,22 +36,17 @@ FIELDS = ("shard", *COUNTS, "bytes")
 
 
 class OutputFolder:
-    """Write an output, new or begun by an earlier run.
-
-    path (Path): The folder.
-    layout (Layout): The layout of shards.
-    """
+    """Write an output, new or begun by an earlier run."""
 
     def __init__(self, path: Path, layout: Layout):
         self.path = path
         self.layout = layout
-        self.done: dict[int, dict[str, int]] = {}
+        self.done: dict[int, dict[str, int]] = {}  # the line of each shard
 
     @contextmanager
     def open(self, description: dict[str, Any]) -> Iterator[None]:
-        """Begin an output, or continue one with the same description.
-
-        description (Dict[str, Any]): The input, the pipeline and the settings.
+        """Begin an output, or continue one with the same description, which is of the
+        input, the pipeline and the settings.
         """
         self._check(description)
         self.path.mkdir(parents=True, exist_ok=True)
@@ -154,8 +149,9 @@ class OutputFolder:
         self.done[shard] = done
 
     def count(self) -> dict[str, int]:
-        """Return the counts of all shards that are done."""
-        return {name: sum(d[name] for d in self.done.values()) for name in COUNTS}
+        """Count the shards that are done, and what is in them."""
+        counts = {name: sum(d[name] for d in self.done.values()) for name in COUNTS}
+        return {"shards": len(self.done), **counts}
 
     def read_rejects(self) -> Iterator[Reject]:
         """Read the records that couldn't be annotated."""
@@ -172,13 +168,9 @@ class OutputFolder:
 
     def is_finished(self) -> bool:
         """Check whether all shards are done."""
-        finished = self._read_manifest().get("finished")
-        counts = self._count_all()
+        counts = self.count()
         has_rejects = (self.path / REJECTED).is_file() or not counts["rejected"]
-        return has_rejects and finished == counts
-
-    def _count_all(self) -> dict[str, int]:
-        return {"shards": len(self.done), **self.count()}
+        return has_rejects and self._read_manifest().get("finished") == counts
 
     def finish(self, description: dict[str, Any]) -> None:
         """Note that all shards are done, with the description it was opened with."""
@@ -186,13 +178,10 @@ class OutputFolder:
             return
         files = self._list_rejects()
         if files:
-            with (
-                write_whole(self.path / REJECTED) as path,
-                path.open("wb") as together,
-            ):
+            with write_whole(self.path / REJECTED) as path, path.open("wb") as together:
                 for file in files:
                     together.write(file.read_bytes())
-        self._write_manifest(description, finished=self._count_all())
+        self._write_manifest(description, finished=self.count())
 
 
 def is_done_line(line: object) -> bool:

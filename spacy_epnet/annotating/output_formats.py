@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from spacy.tokens import Doc, DocBin
 
 from ..recognizer.annotation import get_scores
-from .input_formats import INPUT_FORMATS, Record, Row, import_pyarrow
+from .input_formats import Record, Row, import_pyarrow
 from .inputs import Input, find_header
 
 if TYPE_CHECKING:
@@ -32,30 +32,19 @@ class Annotated(NamedTuple):
 
 
 class Reject(NamedTuple):
-    """A record that couldn't be annotated.
+    """A record that couldn't be annotated."""
 
-    record (str): Its id.
-    reason (str): Why it couldn't be.
-    content (str): The beginning of the record.
-    """
-
-    record: str
+    record: str  # its id
     reason: str
-    content: str
+    content: str  # how the record begins
 
 
 class Layout(NamedTuple):
-    """The layout of shards.
+    """The layout of shards."""
 
-    format (str): A key of `OUTPUT_FORMATS`.
-    text_field (str): The field with the text.
-    schema (Optional[pyarrow.Schema]): The columns of the input, for Parquet, if all
-        its files have the same.
-    """
-
-    format: str
+    format: str  # a key of `OUTPUT_FORMATS`
     text_field: str
-    schema: "pyarrow.Schema | None" = None
+    schema: "pyarrow.Schema | None" = None  # of the input, if all files have the same
 
 
 def encode(rows: list[Annotated], layout: Layout) -> bytes:
@@ -144,17 +133,16 @@ def find_schema(files: Input) -> "pyarrow.Schema | None":
     found: list[pyarrow.Schema] = []
     for path, name in files.files:
         header = find_header(path, name)
+        if header is None:
+            return None
         if not header:
-            if INPUT_FORMATS[name].read_header is None:
-                return None
             continue
         if name == "csv":
             schema = pyarrow.schema([(column, pyarrow.string()) for column in header])
         else:
             schema = read_schema(path).remove_metadata()
-        if not any(schema.equals(other) for other in found):
-            found.append(schema)
-    return found[0] if len(found) == 1 else None
+        found.append(schema)
+    return found[0] if found and all(map(found[0].equals, found)) else None
 
 
 def encode_parquet(rows: list[Annotated], layout: Layout) -> bytes:
@@ -213,13 +201,9 @@ def encode_docs(rows: list[Annotated], layout: Layout) -> bytes:
 
 
 class OutputFormat(NamedTuple):
-    """A format of shards.
+    """A format of shards."""
 
-    suffix (str): The ending of names of files.
-    encode (Callable): Makes the content of a file.
-    """
-
-    suffix: str
+    suffix: str  # of names of files
     encode: Callable[[list[Annotated], Layout], bytes]
 
 

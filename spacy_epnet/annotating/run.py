@@ -30,24 +30,15 @@ VERSION = 2  # of the output
 
 @dataclass
 class Summary:
-    """Counts of an output, including those of earlier runs.
+    """Counts of an output, including those of earlier runs."""
 
-    output (Path): The folder.
-    shards (int): The number of shards.
-    records (int): Records that were annotated.
-    rejected (int): Records that couldn't be annotated.
-    words (int): Tokens of the records that were annotated.
-    entities (int): Their entities.
-    size (int): Bytes of the input.
-    """
-
-    output: Path
+    output: Path  # the folder
     shards: int
-    records: int
+    records: int  # without those that are rejected
     rejected: int
     words: int
     entities: int
-    size: int
+    size: int  # bytes of the input
 
 
 def annotate(
@@ -143,7 +134,7 @@ def annotate(
             with closing(results), bar:
                 write(results, folder, bar, strict=strict)
         folder.finish(description)
-        return Summary(output, len(folder.done), **folder.count())
+        return Summary(output, **folder.count())
 
 
 def write(

@@ -12,18 +12,12 @@ Meta: TypeAlias = dict[str, str | int]
 
 
 class Sentence(NamedTuple):
-    """Words and their entities, which may overlap.
-
-    words (List[str]): The words.
-    entities (List[Entity]): The entities, by word.
-    spaces (Optional[List[bool]]): Whether a space follows each word, if known.
-    unknown (Sequence[int]): Words that may or may not be in an entity.
-    """
+    """Words and their entities, which may overlap."""
 
     words: list[str]
-    entities: list[Entity]
-    spaces: list[bool] | None = None
-    unknown: Sequence[int] = ()
+    entities: list[Entity]  # by word
+    spaces: list[bool] | None = None  # whether one follows each word, if known
+    unknown: Sequence[int] = ()  # words that may or may not be in an entity
 
 
 class TokenDocument(NamedTuple):
