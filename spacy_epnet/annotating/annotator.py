@@ -10,7 +10,7 @@ from spacy.tokens import Doc
 from .._compat import import_code
 from ..recognizer.pipeline import forget_tensors
 from ..sources.catalog import load_pipeline
-from .input_formats import Content, Item, Record, RecordError, parse_item
+from .input_formats import Item, Record, RecordError, parse_item
 from .output_formats import Annotated, Layout, Reject, encode
 
 MAX_CONTENT = 200  # characters of a rejected record
@@ -104,8 +104,13 @@ def encode_fitting(
 
 
 def make_reject(item: Item, problem: Exception) -> Reject:
+    """Say why a record can't be annotated, and how it begins."""
     reason = str(problem) or type(problem).__name__
-    return Reject(item.id, reason, shorten(item.content))
+    if isinstance(item.content, bytes):
+        content = item.content[:MAX_CONTENT].decode("utf8", "replace").rstrip("\r\n")
+    else:
+        content = "" if item.content is None else str(item.content)[:MAX_CONTENT]
+    return Reject(item.id, reason, content.encode("utf8", "replace").decode("utf8"))
 
 
 def recognize(
@@ -144,11 +149,3 @@ def make_doc(nlp: Language, record: Record) -> Doc:
     if record.words is not None:
         return Doc(nlp.vocab, words=record.words, spaces=record.spaces)
     return nlp.make_doc(record.text)
-
-
-def shorten(content: Content) -> str:
-    """Return the beginning of a record, as it was read."""
-    if isinstance(content, bytes):
-        return content[:MAX_CONTENT].decode("utf8", "replace").rstrip("\r\n")
-    text = "" if content is None else str(content)[:MAX_CONTENT]
-    return text.encode("utf8", "replace").decode("utf8")

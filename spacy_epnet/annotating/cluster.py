@@ -126,7 +126,7 @@ def make_datasource(records: Input, done: Collection[int]) -> Any:
 
     def read() -> Iterator[Any]:
         os.chdir(folder)
-        for shard in records.read(set(done).__contains__):
+        for shard in records.read(done):
             yield make_row("shard", shard)
 
     class Shards(Datasource):  # type: ignore[misc, unused-ignore]

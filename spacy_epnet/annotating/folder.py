@@ -48,19 +48,20 @@ class OutputFolder:
         """Begin an output, or continue one with the same description, which is of the
         input, the pipeline and the settings.
         """
-        self._check(description)
+        self._description = description
+        self._check()
         self.path.mkdir(parents=True, exist_ok=True)
         with lock(self.path):
-            self._check(description)  # another run may have been quicker
+            self._check()  # another run may have been quicker
             self.done = {line["shard"]: line for line in self._read_done()}
             if not self.is_finished():
-                self._write_manifest(description)
+                self._write_manifest()
             with write_whole(self.path / DONE) as path:
                 path.write_bytes(b"".join(map(to_json_line, self.done.values())))
             with (self.path / DONE).open("ab") as self._journal:
                 yield
 
-    def _check(self, description: dict[str, Any]) -> None:
+    def _check(self) -> None:
         """Refuse to write into a folder with other files or another output."""
         if self.path.exists() and not self.path.is_dir():
             raise CorpusError(self.path, "it is a file, and not a folder")
@@ -69,7 +70,8 @@ class OutputFolder:
         found = self._read_manifest().get("annotation")
         if not isinstance(found, dict):
             raise CorpusError(self.path, "the folder has other files")
-        changed = [key for key, value in description.items() if found.get(key) != value]
+        wanted = self._description.items()
+        changed = [key for key, value in wanted if found.get(key) != value]
         if changed:
             raise OutputError(
                 f"The output in '{self.path}' is of another annotation, which differs "
@@ -84,9 +86,9 @@ class OutputFolder:
             return {}
         return manifest if isinstance(manifest, dict) else {}
 
-    def _write_manifest(self, description: dict[str, Any], **more: Any) -> None:
+    def _write_manifest(self, **more: Any) -> None:
         with write_whole(self.path / MANIFEST) as path:
-            srsly.write_json(path, {"annotation": description, **more})
+            srsly.write_json(path, {"annotation": self._description, **more})
 
     def _read_done(self) -> Iterator[dict[str, int]]:
         if not (self.path / DONE).exists():
@@ -172,8 +174,8 @@ class OutputFolder:
         has_rejects = (self.path / REJECTED).is_file() or not counts["rejected"]
         return has_rejects and self._read_manifest().get("finished") == counts
 
-    def finish(self, description: dict[str, Any]) -> None:
-        """Note that all shards are done, with the description it was opened with."""
+    def finish(self) -> None:
+        """Note that all shards are done."""
         if self.is_finished():
             return
         files = self._list_rejects()
@@ -181,7 +183,7 @@ class OutputFolder:
             with write_whole(self.path / REJECTED) as path, path.open("wb") as together:
                 for file in files:
                     together.write(file.read_bytes())
-        self._write_manifest(description, finished=self.count())
+        self._write_manifest(finished=self.count())
 
 
 def is_done_line(line: object) -> bool:

@@ -1,7 +1,7 @@
 """Find the files of an input, and split it into shards."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from glob import escape, glob
 from pathlib import Path
@@ -44,8 +44,8 @@ class Input:
     files: list[InputFile]
     shard_size: int  # the most records of a shard, which ends earlier if they are long
 
-    def read(self, is_done: Callable[[int], bool] = lambda n: False) -> Iterator[Shard]:
-        """Read the shards whose numbers aren't done."""
+    def read(self, done: Collection[int] = ()) -> Iterator[Shard]:
+        """Read shards, except those that are done."""
         most = self.shard_size * BYTES_PER_RECORD
         number = 0
         sizes: list[int] = []  # of what was read since the last shard
@@ -56,11 +56,11 @@ class Input:
                 items.append(item)
                 length += measure(item.content)
                 if len(items) >= self.shard_size or length >= most:
-                    if not is_done(number):
+                    if number not in done:
                         yield Shard(number, items, sum(sizes))
                     number, items, length = number + 1, [], 0
                     sizes.clear()
-        if (items or not number) and not is_done(number):
+        if (items or not number) and number not in done:
             yield Shard(number, items, sum(sizes))
 
     def describe(self) -> list[list[str | int]]:
@@ -96,12 +96,10 @@ def open_input(
     data/*.jsonl.gz that don't match the output, and check their columns.
     """
     paths = list_files(path for name in inputs for path in expand(name, output))
-    once = {path.resolve(): path for path in reversed(paths)}
-    files = [
-        InputFile(path, format or detect_format(path))
-        for path in paths
-        if once.pop(path.resolve(), None) is not None
-    ]
+    once: dict[Path, Path] = {}
+    for path in paths:
+        once.setdefault(path.resolve(), path)
+    files = [InputFile(p, format or detect_format(p)) for p in once.values()]
     for path, name in files:
         header = find_header(path, name) or []
         if header and text_field not in header:

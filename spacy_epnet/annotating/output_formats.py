@@ -149,37 +149,33 @@ def encode_parquet(rows: list[Annotated], layout: Layout) -> bytes:
     import pyarrow
     from pyarrow.parquet import write_table
 
+    string = pyarrow.string()
     entity = pyarrow.struct(
-        [
-            ("start", pyarrow.int64()),
-            ("end", pyarrow.int64()),
-            ("label", pyarrow.string()),
-            ("score", pyarrow.float64()),
-            ("text", pyarrow.string()),
-        ]
+        {
+            "start": pyarrow.int64(),
+            "end": pyarrow.int64(),
+            "label": string,
+            "score": pyarrow.float64(),
+            "text": string,
+        }
     )
-    columns: list[tuple[str, Any, list[Any]]]
-    columns = [(RECORD, pyarrow.string(), [row.id for row in rows])]
+    columns: dict[str, tuple[Any, list[Any]]]  # the type and the values of each
+    columns = {RECORD: (string, [row.id for row in rows])}
     if layout.schema is None:
         others = [_drop(row.record.fields, layout.text_field) for row in rows]
         (name,) = keep_fields({layout.text_field: None}, {RECORD, ENTITIES, FIELDS})
-        columns += [
-            (name, pyarrow.string(), [row.record.text for row in rows]),
-            (FIELDS, pyarrow.string(), [to_json_line(o).decode() for o in others]),
-        ]
+        columns[name] = string, [row.record.text for row in rows]
+        columns[FIELDS] = string, [to_json_line(o).decode() for o in others]
     else:
         taken = {RECORD, ENTITIES}
         names = keep_fields({name: name for name in layout.schema.names}, taken)
-        columns += [
-            (new, layout.schema.field(old).type, [r.record.fields[old] for r in rows])
-            for new, old in names.items()
-        ]
-    entities = [list_entities(row.doc) for row in rows]
-    columns.append((ENTITIES, pyarrow.list_(entity), entities))
-    schema = pyarrow.schema([(name, kind) for name, kind, _ in columns])
-    arrays = [pyarrow.array(values, kind) for _, kind, values in columns]
+        for new, old in names.items():
+            values = [row.record.fields[old] for row in rows]
+            columns[new] = layout.schema.field(old).type, values
+    columns[ENTITIES] = pyarrow.list_(entity), [list_entities(r.doc) for r in rows]
+    table = {name: pyarrow.array(data, kind) for name, (kind, data) in columns.items()}
     file = io.BytesIO()
-    write_table(pyarrow.Table.from_arrays(arrays, schema=schema), file)
+    write_table(pyarrow.table(table), file)
     return file.getvalue()
 
 

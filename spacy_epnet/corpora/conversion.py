@@ -112,7 +112,7 @@ def convert(
     shard_size (int): Docs in a file, which is as many as are held in memory.
     """
     mapping = mapping or LabelMapping()
-    statistics = Statistics(max_width)
+    statistics = Statistics(max_width, dropped=mapping.dropped)
     outputs = [output] if hold_out is None else [output, hold_out]
     files = _list_inputs(inputs, format, outputs)
     for path in outputs:
@@ -148,9 +148,9 @@ def convert(
             files,
             reading,
             Vocab(),
+            mapping,
+            statistics,
             format=format,
-            mapping=mapping,
-            statistics=statistics,
             keep_docs=keep_docs,
             lang=lang,
         )
@@ -164,7 +164,6 @@ def convert(
         for path, writer in zip(outputs, writers, strict=True):
             if not writer.finish():
                 raise CorpusError(path, "there are no sentences to write to it")
-        statistics.dropped = mapping.dropped
     return statistics
 
 
@@ -172,11 +171,14 @@ def read_corpus(path: Path, vocab: Vocab, *, lang: str = "en") -> Iterator[Doc]:
     """Read a corpus in any format: the docs of `.spacy` files, of others their
     sentences.
     """
+    mapping = LabelMapping()
     for file in _list_inputs([path], None, []):
         if file.stat().st_size and detect_format(file) == "spacy":
             yield from read_docs(file, vocab)
         else:
-            yield from _make_docs([file], Reading(), vocab, lang=lang)
+            yield from _make_docs(
+                [file], Reading(), vocab, mapping, Statistics(), lang=lang
+            )
 
 
 def _list_inputs(
@@ -208,15 +210,13 @@ def _make_docs(
     files: list[Path],
     reading: Reading,
     vocab: Vocab,
+    mapping: LabelMapping,
+    statistics: Statistics,
     *,
     lang: str,
     format: str | None = None,
-    mapping: LabelMapping | None = None,
-    statistics: Statistics | None = None,
     keep_docs: bool = False,
 ) -> Iterator[Doc]:
-    mapping = mapping or LabelMapping()
-    statistics = statistics or Statistics()
     nlp = make_tokenizer(lang)
     for file in files:
         statistics.files += 1

@@ -90,7 +90,6 @@ class Corpus:
         """Write a support set, and beside it its manifest, which has its hash. See
         `describe` for the arguments.
         """
-        check_support_places([output], [self.path])
         docs = [self.docs[i] for i in indices]
         support = DocBin(attrs=ATTRS, docs=docs, store_user_data=True)
         manifest = self.describe(indices, **settings)

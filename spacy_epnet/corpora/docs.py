@@ -5,10 +5,11 @@ from bisect import bisect_left
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import spacy
 from spacy.language import Language
+from spacy.pipeline import Sentencizer
 from spacy.tokens import Doc, Span
 from spacy.util import filter_spans
 from spacy.vocab import Vocab
@@ -17,9 +18,6 @@ from ..errors import InvalidSettingError
 from .documents import Document, Meta, Sentence, TokenDocument
 from .label_mapping import LabelMapping
 from .tags import Entity
-
-if TYPE_CHECKING:
-    from spacy.pipeline import Sentencizer
 
 META_KEY = "epnet_origin"  # of `doc.user_data`, for the meta data of a document
 UNALIGNED = "entities that couldn't be aligned to tokens"
@@ -94,7 +92,7 @@ def cut_doc(
 
 def _find_starts(doc: Doc, nlp: Language) -> list[bool]:
     """Find the tokens that begin sentences: after full stops and empty lines."""
-    sentencizer = cast("Sentencizer", nlp.get_pipe("sentencizer"))
+    sentencizer = cast(Sentencizer, nlp.get_pipe("sentencizer"))
     (is_start,) = sentencizer.predict([doc])
     for previous, token in pairwise(doc):
         if previous.is_space and previous.text.count("\n") > 1:

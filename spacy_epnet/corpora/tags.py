@@ -23,7 +23,8 @@ PREFIXES: dict[str, str] = {"bio": "BI", "iob1": "BI", "bioes": "BIESLU"}
 # Categories of Unicode: spaces and marks of format, fine only beside other characters.
 INVISIBLE = {"Cf", "Zs"}
 UNPRINTABLE = {"Cc", "Cs", "Zl", "Zp"}  # controls, half of a surrogate pair, line ends
-SINGLE, LAST = "SU", "EL"  # BIOES and BILUO have different letters for the same
+# Prefixes of the first and of the last token. BIOES and BILUO differ in some letters.
+FIRST, LAST = {"", "B", "S", "U"}, {"S", "U", "E", "L"}
 
 
 def is_label(value: object) -> TypeGuard[str]:
@@ -59,8 +60,27 @@ def read_tags(tags: Sequence[str], scheme: Scheme) -> list[Entity]:
     """
     if scheme == "io":
         return _read_runs(tags)
-    read = _read_bioes if scheme == "bioes" else _read_bio
-    return read(tags, scheme)
+    entities: list[Entity] = []
+    start, label = 0, ""  # of the entity that has begun
+    for i, tag in enumerate(tags):
+        prefix, new = split_tag(tag, i, scheme)
+        continues = prefix not in FIRST and new == label
+        if prefix not in FIRST and not continues and scheme != "iob1":
+            raise TagError(i, f"{tag} doesn't continue an entity of its type")
+        if label and not continues:
+            if scheme == "bioes":
+                raise TagError(i, f"{tag} comes before the entity {label} has ended")
+            entities.append(Entity(start, i, label))
+        if not continues:
+            start, label = i, new
+        if prefix in LAST:
+            entities.append(Entity(start, i + 1, label))
+            label = ""
+    if label:
+        if scheme == "bioes":
+            raise TagError(len(tags) - 1, f"the entity {label} has no end")
+        entities.append(Entity(start, len(tags), label))
+    return entities
 
 
 def _read_runs(tags: Sequence[str]) -> list[Entity]:
@@ -71,43 +91,6 @@ def _read_runs(tags: Sequence[str]) -> list[Entity]:
         if tag != OUTSIDE:
             entities.append(Entity(start, end, tag))
         start = end
-    return entities
-
-
-def _read_bio(tags: Sequence[str], scheme: Scheme) -> list[Entity]:
-    entities: list[Entity] = []
-    start, label = 0, ""
-    for i, tag in enumerate(tags):
-        prefix, new = split_tag(tag, i, scheme)
-        continues = prefix == "I" and new == label
-        if prefix == "I" and not continues and scheme == "bio":
-            raise TagError(i, f"{tag} doesn't continue an entity of its type")
-        if label and not continues:
-            entities.append(Entity(start, i, label))
-        if not continues:
-            start, label = i, new
-    if label:
-        entities.append(Entity(start, len(tags), label))
-    return entities
-
-
-def _read_bioes(tags: Sequence[str], scheme: Scheme) -> list[Entity]:
-    entities: list[Entity] = []
-    start, label = 0, ""
-    for i, tag in enumerate(tags):
-        prefix, new = split_tag(tag, i, scheme)
-        begins = prefix in ("", "B", *SINGLE)
-        if begins and label:
-            raise TagError(i, f"{tag} comes before the entity {label} has ended")
-        if not begins and new != label:
-            raise TagError(i, f"{tag} doesn't continue an entity of its type")
-        if begins:
-            start, label = i, new
-        if prefix and prefix in SINGLE + LAST:
-            entities.append(Entity(start, i + 1, label))
-            label = ""
-    if label:
-        raise TagError(len(tags) - 1, f"the entity {label} has no end")
     return entities
 
 
@@ -153,6 +136,6 @@ def detect_scheme(sentences: Iterable[Sequence[str]]) -> Scheme | None:
             previous = tag
     if prefixes == {""}:
         return "io" if has_outside else None
-    if prefixes & set(SINGLE + LAST):
+    if prefixes & LAST:
         return "bioes"
     return "iob1" if continues_nothing and not marks_begin else "bio"
