@@ -57,7 +57,8 @@ class Annotator:
 
     def annotate(self, items: list[Item]) -> Result:
         """Annotate the records of a shard."""
-        # The words of a shard are forgotten after it, so that memory stays flat.
+        # The words of a shard are forgotten after it, so that memory stays flat. The
+        # docs, which point to them, are gone by then with the call that made them.
         with self.nlp.memory_zone():
             return self._annotate(items)
 

@@ -6,7 +6,6 @@ To add a format, write a function and name it in `OUTPUT_FORMATS`.
 import io
 import json
 from collections.abc import Callable
-from math import isnan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from spacy.tokens import Doc, DocBin
@@ -104,7 +103,8 @@ def to_json_line(value: Row) -> bytes:
     try:
         line = json.dumps(value, ensure_ascii=False, default=str, allow_nan=False)
     except ValueError:
-        plain = _replace_nan(json.loads(json.dumps(value, default=str)))
+        text = json.dumps(value, default=str)
+        plain = json.loads(text, parse_constant=_read_constant)
         line = json.dumps(plain, ensure_ascii=False, allow_nan=False)
     try:
         return f"{line}\n".encode()
@@ -112,13 +112,9 @@ def to_json_line(value: Row) -> bytes:
         return f"{json.dumps(json.loads(line))}\n".encode()
 
 
-def _replace_nan(value: Any) -> Any:
-    """Replace NaN by None, in whatever JSON can hold."""
-    if isinstance(value, dict):
-        return {key: _replace_nan(each) for key, each in value.items()}
-    if isinstance(value, list):
-        return [_replace_nan(each) for each in value]
-    return None if isinstance(value, float) and isnan(value) else value
+def _read_constant(name: str) -> float | None:
+    """Read a number that JSON doesn't have, but NaN as null."""
+    return None if name == "NaN" else float(name)
 
 
 # Parquet

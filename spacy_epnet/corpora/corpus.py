@@ -58,11 +58,10 @@ class Corpus:
 
     def __init__(self, path: Path, vocab: Vocab | None = None):
         self.path = path
-        self.files = list_files([path], PATTERN)
         self.docs: list[Doc] = []
         vocab = vocab or Vocab()
         digest = hashlib.sha256()
-        for file in self.files:
+        for file in list_files([path], PATTERN):
             digest.update(file.read_bytes())
             self.docs += read_docs(file, vocab)
         self.hash = digest.hexdigest()
