@@ -6,7 +6,6 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from queue import SimpleQueue
-from typing import cast
 
 from ..errors import AnnotationError
 from ..processes import belong_to_parent, get_context
@@ -129,12 +128,12 @@ class Worker:
         try:
             if items is not None:
                 self._connection.send(items)
-            answer = self._connection.recv()
+            answer: Result | AnnotationError | None = self._connection.recv()
         except (EOFError, OSError) as err:
             raise WorkerDied from err
         if isinstance(answer, AnnotationError):
             raise answer
-        return cast("Result | None", answer)
+        return answer
 
     def _end(self) -> None:
         with self._lock:

@@ -158,12 +158,8 @@ def make_doc(vocab: Vocab, sentences: list[Sentence], meta: Meta | None = None) 
     is_spaced = all(sentence.spaces is not None for sentence in sentences)
     starts: list[bool | int | None]
     starts = [i == 0 for sentence in sentences for i in range(len(sentence.words))]
-    doc = Doc(
-        vocab,
-        words=words,
-        spaces=spaces if is_spaced else None,
-        sent_starts=starts,
-    )
+    known = spaces if is_spaced else None
+    doc = Doc(vocab, words=words, spaces=known, sent_starts=starts)
     entities: list[Span] = []
     missing: list[Span] = []
     first = 0
