@@ -23,7 +23,7 @@ def get_manifest_path(support: Path) -> Path:
     return support.with_suffix(".json")
 
 
-def check_support_places(outputs: list[Path], inputs: Iterable[Path | None]) -> None:
+def check_support_places(outputs: list[Path], inputs: Iterable[Path]) -> None:
     """Refuse to replace other files by support sets or their manifests."""
     manifests = [get_manifest_path(path) for path in outputs]
     check_outputs([*outputs, *manifests], inputs)
