@@ -1,6 +1,6 @@
 """Annotate the records of a shard, in a process that has loaded the pipeline."""
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
@@ -10,42 +10,28 @@ from spacy.tokens import Doc
 from .._compat import import_code
 from ..recognizer.pipeline import forget_tensors
 from ..sources.catalog import load_pipeline
-from .input_formats import Content, Item, Record, RecordError, parse_item
+from .input_formats import Item, Record, RecordError, parse_item
 from .output_formats import Annotated, Layout, Reject, encode
 
 MAX_CONTENT = 200  # characters of a rejected record
 
 
 class Recipe(NamedTuple):
-    """Settings of a process that annotates.
+    """Settings of a process that annotates."""
 
-    model (str): The pipeline: a folder, a package, or a source pipeline's name.
-    layout (Layout): The layout of shards.
-    code (Optional[str]): A Python file to import before loading.
-    threads (int): The number of threads to compute with.
-    gpu (int): The GPU, or -1.
-    """
-
-    model: str
+    model: str  # a folder, a package, or a source pipeline's name
     layout: Layout
-    code: str | None
+    code: str | None  # a Python file to import before loading
     threads: int
-    gpu: int
+    gpu: int  # -1 for none
 
 
 class Result(NamedTuple):
-    """The records of a shard after annotation.
+    """The records of a shard after annotation, and their counts."""
 
-    data (bytes): The content of the shard.
-    rejects (List[Reject]): Records that couldn't be annotated.
-    records (int): The number of the others.
-    words (int): Their tokens.
-    entities (int): Their entities.
-    """
-
-    data: bytes
+    data: bytes  # the content of the shard
     rejects: list[Reject]
-    records: int
+    records: int  # without those that are rejected
     words: int
     entities: int
 
@@ -71,7 +57,8 @@ class Annotator:
 
     def annotate(self, items: list[Item]) -> Result:
         """Annotate the records of a shard."""
-        # The words of a shard are forgotten after it, so that memory stays flat.
+        # The words of a shard are forgotten after it, so that memory stays flat. The
+        # docs, which point to them, are gone by then with the call that made them.
         with self.nlp.memory_zone():
             return self._annotate(items)
 
@@ -83,18 +70,11 @@ class Annotator:
                 records[item.id] = parse_item(item, self.layout.text_field)
             except RecordError as err:
                 problems[item.id] = err
-        docs: dict[str, Doc] = {}
-        for id, doc in recognize(self.nlp, records):
-            if isinstance(doc, Exception):
-                problems[id] = doc
-            else:
-                docs[id] = doc
+        docs = recognize(self.nlp, records, problems)
         for id in records.keys() - docs.keys() - problems.keys():
             problems[id] = RecordError("a component of the pipeline has dropped it")
         rows = [Annotated(id, records[id], docs[id]) for id in records if id in docs]
-        data, unfit = encode_fitting(rows, self.layout)
-        problems.update(unfit)
-        rows = [row for row in rows if row.id not in unfit]
+        data, rows = encode_fitting(rows, self.layout, problems)
         return Result(
             data,
             [make_reject(i, problems[i.id]) for i in items if i.id in problems],
@@ -105,60 +85,64 @@ class Annotator:
 
 
 def encode_fitting(
-    rows: list[Annotated], layout: Layout
-) -> tuple[bytes, dict[str, Exception]]:
-    """Make the content of a shard of the records that its format can hold, and collect
-    the errors of the others.
+    rows: list[Annotated], layout: Layout, problems: dict[str, Exception]
+) -> tuple[bytes, list[Annotated]]:
+    """Make the content of a shard of the records that its format can hold, return them,
+    too, and add what is wrong with the others to the problems.
     """
     try:
-        return encode(rows, layout), {}
+        return encode(rows, layout), rows
     except Exception:
-        unfit: dict[str, Exception] = {}
+        fitting: list[Annotated] = []
         for row in rows:
             try:
                 encode([row], layout)
             except Exception as err:
-                unfit[row.id] = err
-        fitting = [row for row in rows if row.id not in unfit]
-        return encode(fitting, layout), unfit
+                problems[row.id] = err
+            else:
+                fitting.append(row)
+        return encode(fitting, layout), fitting
 
 
 def make_reject(item: Item, problem: Exception) -> Reject:
+    """Say why a record can't be annotated, and how it begins."""
     reason = str(problem) or type(problem).__name__
-    return Reject(item.id, reason, shorten(item.content))
+    if isinstance(item.content, bytes):
+        content = item.content[:MAX_CONTENT].decode("utf8", "replace").rstrip("\r\n")
+    else:
+        content = "" if item.content is None else str(item.content)[:MAX_CONTENT]
+    return Reject(item.id, reason, content.encode("utf8", "replace").decode("utf8"))
 
 
 def recognize(
-    nlp: Language, records: dict[str, Record]
-) -> Iterator[tuple[str, Doc | Exception]]:
-    """Run a pipeline over records, those of similar length together.
-
-    YIELDS (Tuple[str, Union[Doc, Exception]]): The id of each, and its doc or error, in
-        any order.
+    nlp: Language, records: dict[str, Record], problems: dict[str, Exception]
+) -> dict[str, Doc]:
+    """Run a pipeline over records, those of similar length together, and add what is
+    wrong with any to the problems.
     """
-    docs: list[tuple[Doc, str]] = []
+    waiting: list[tuple[Doc, str]] = []
     for id, record in records.items():
         try:
-            docs.append((make_doc(nlp, record), id))
+            waiting.append((make_doc(nlp, record), id))
         except Exception as err:
-            yield id, err
-    docs.sort(key=lambda pair: len(pair[0]))
-    count = 0
+            problems[id] = err
+    waiting.sort(key=lambda pair: len(pair[0]))
+    docs: dict[str, Doc] = {}
     try:
-        for doc, id in nlp.pipe(docs, as_tuples=True):
+        for doc, id in nlp.pipe(waiting, as_tuples=True):
             forget_tensors(doc)
-            count += 1
-            yield id, doc
+            docs[id] = doc
     except Exception:
         # Some of the others fail. They are made anew, because components changed them.
-        for _, id in docs[count:]:
+        for _, id in waiting[len(docs) :]:
             try:
                 doc = nlp(make_doc(nlp, records[id]))
                 forget_tensors(doc)
             except Exception as err:
-                yield id, err
+                problems[id] = err
             else:
-                yield id, doc
+                docs[id] = doc
+    return docs
 
 
 def make_doc(nlp: Language, record: Record) -> Doc:
@@ -166,11 +150,3 @@ def make_doc(nlp: Language, record: Record) -> Doc:
     if record.words is not None:
         return Doc(nlp.vocab, words=record.words, spaces=record.spaces)
     return nlp.make_doc(record.text)
-
-
-def shorten(content: Content) -> str:
-    """Return the beginning of a record, as it was read."""
-    if isinstance(content, bytes):
-        return content[:MAX_CONTENT].decode("utf8", "replace").rstrip("\r\n")
-    text = "" if content is None else str(content)[:MAX_CONTENT]
-    return text.encode("utf8", "replace").decode("utf8")

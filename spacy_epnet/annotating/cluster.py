@@ -48,15 +48,8 @@ def run_on_ray(
     processes: int | None,
     address: str | None,
 ) -> Results:
-    """Annotate the shards of an input on Ray.
-
-    done (Collection[int]): The shards that are done already.
-    processes (Optional[int]): The number of actors. By default as many as the cluster
-        has resources for.
-    address (Optional[str]): The cluster, "auto" for the one of this machine. By default
-        this machine alone.
-    YIELDS (Tuple[int, int, Result]): The number, size and result of each shard, in the
-        order in which they are done.
+    """Annotate on Ray the shards of an input that aren't done, by default in as many
+    actors as the cluster has resources for.
     """
     ray = import_ray()
     logging.getLogger("ray.data").setLevel(logging.ERROR)
@@ -133,7 +126,7 @@ def make_datasource(records: Input, done: Collection[int]) -> Any:
 
     def read() -> Iterator[Any]:
         os.chdir(folder)
-        for shard in records.read(set(done).__contains__):
+        for shard in records.read(done):
             yield make_row("shard", shard)
 
     class Shards(Datasource):  # type: ignore[misc, unused-ignore]
@@ -164,12 +157,9 @@ def make_row(name: str, value: object) -> "pyarrow.Table":
 
 
 class RayAnnotator:
-    """Annotate shards in an actor.
+    """Annotate shards in an actor."""
 
-    payload (ObjectRef): A reference to a payload.
-    """
-
-    def __init__(self, payload: Any):
+    def __init__(self, payload: Any):  # a reference to it
         import ray
 
         remove_left_overs(Path(gettempdir()))

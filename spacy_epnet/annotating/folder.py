@@ -36,36 +36,32 @@ FIELDS = ("shard", *COUNTS, "bytes")
 
 
 class OutputFolder:
-    """Write an output, new or begun by an earlier run.
-
-    path (Path): The folder.
-    layout (Layout): The layout of shards.
-    """
+    """Write an output, new or begun by an earlier run."""
 
     def __init__(self, path: Path, layout: Layout):
         self.path = path
         self.layout = layout
-        self.done: dict[int, dict[str, int]] = {}
+        self.done: dict[int, dict[str, int]] = {}  # the line of each shard
 
     @contextmanager
     def open(self, description: dict[str, Any]) -> Iterator[None]:
-        """Begin an output, or continue one with the same description.
-
-        description (Dict[str, Any]): The input, the pipeline and the settings.
+        """Begin an output, or continue one with the same description, which is of the
+        input, the pipeline and the settings.
         """
-        self._check(description)
+        self._description = description
+        self._check()
         self.path.mkdir(parents=True, exist_ok=True)
         with lock(self.path):
-            self._check(description)  # another run may have been quicker
+            self._check()  # another run may have been quicker
             self.done = {line["shard"]: line for line in self._read_done()}
             if not self.is_finished():
-                self._write_manifest(description)
+                self._write_manifest()
             with write_whole(self.path / DONE) as path:
                 path.write_bytes(b"".join(map(to_json_line, self.done.values())))
             with (self.path / DONE).open("ab") as self._journal:
                 yield
 
-    def _check(self, description: dict[str, Any]) -> None:
+    def _check(self) -> None:
         """Refuse to write into a folder with other files or another output."""
         if self.path.exists() and not self.path.is_dir():
             raise CorpusError(self.path, "it is a file, and not a folder")
@@ -74,7 +70,8 @@ class OutputFolder:
         found = self._read_manifest().get("annotation")
         if not isinstance(found, dict):
             raise CorpusError(self.path, "the folder has other files")
-        changed = [key for key, value in description.items() if found.get(key) != value]
+        wanted = self._description.items()
+        changed = [key for key, value in wanted if found.get(key) != value]
         if changed:
             raise OutputError(
                 f"The output in '{self.path}' is of another annotation, which differs "
@@ -89,9 +86,9 @@ class OutputFolder:
             return {}
         return manifest if isinstance(manifest, dict) else {}
 
-    def _write_manifest(self, description: dict[str, Any], **more: Any) -> None:
+    def _write_manifest(self, **more: Any) -> None:
         with write_whole(self.path / MANIFEST) as path:
-            srsly.write_json(path, {"annotation": description, **more})
+            srsly.write_json(path, {"annotation": self._description, **more})
 
     def _read_done(self) -> Iterator[dict[str, int]]:
         if not (self.path / DONE).exists():
@@ -154,8 +151,9 @@ class OutputFolder:
         self.done[shard] = done
 
     def count(self) -> dict[str, int]:
-        """Return the counts of all shards that are done."""
-        return {name: sum(d[name] for d in self.done.values()) for name in COUNTS}
+        """Count the shards that are done, and what is in them."""
+        counts = {name: sum(d[name] for d in self.done.values()) for name in COUNTS}
+        return {"shards": len(self.done), **counts}
 
     def read_rejects(self) -> Iterator[Reject]:
         """Read the records that couldn't be annotated."""
@@ -172,27 +170,20 @@ class OutputFolder:
 
     def is_finished(self) -> bool:
         """Check whether all shards are done."""
-        finished = self._read_manifest().get("finished")
-        counts = self._count_all()
+        counts = self.count()
         has_rejects = (self.path / REJECTED).is_file() or not counts["rejected"]
-        return has_rejects and finished == counts
+        return has_rejects and self._read_manifest().get("finished") == counts
 
-    def _count_all(self) -> dict[str, int]:
-        return {"shards": len(self.done), **self.count()}
-
-    def finish(self, description: dict[str, Any]) -> None:
-        """Note that all shards are done, with the description it was opened with."""
+    def finish(self) -> None:
+        """Note that all shards are done."""
         if self.is_finished():
             return
         files = self._list_rejects()
         if files:
-            with (
-                write_whole(self.path / REJECTED) as path,
-                path.open("wb") as together,
-            ):
+            with write_whole(self.path / REJECTED) as path, path.open("wb") as together:
                 for file in files:
                     together.write(file.read_bytes())
-        self._write_manifest(description, finished=self._count_all())
+        self._write_manifest(finished=self.count())
 
 
 def is_done_line(line: object) -> bool:

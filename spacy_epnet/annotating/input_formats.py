@@ -7,6 +7,7 @@ To add a format, write both functions and name them in `INPUT_FORMATS`.
 import csv
 import io
 import os
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from pyarrow import RecordBatch
     from pyarrow.parquet import ParquetFile
 
-BOM = "\ufeff".encode()
 ROWS_AT_ONCE = 1000
 
 Content: TypeAlias = Any  # of a record as it was read: bytes of a line, or a row
@@ -34,20 +34,13 @@ Row: TypeAlias = dict[str, Any]
 
 
 class Item(NamedTuple):
-    """A record as it was read.
+    """A record as it was read."""
 
-    file (str): The path of the file, as `escape_path` writes it.
-    number (int): The number in the file, from 1.
-    format (str): A key of `INPUT_FORMATS`.
-    content (Content): The record.
-    reason (Optional[str]): Why it can't be annotated.
-    """
-
-    file: str
-    number: int
-    format: str
+    file: str  # as `escape_path` writes it
+    number: int  # in the file, from 1
+    format: str  # a key of `INPUT_FORMATS`
     content: Content
-    reason: str | None = None
+    reason: str | None = None  # why it can't be annotated
 
     @property
     def id(self) -> str:
@@ -55,18 +48,12 @@ class Item(NamedTuple):
 
 
 class Record(NamedTuple):
-    """A record to annotate.
-
-    text (str): The text.
-    fields (Row): All fields, including the text.
-    words (Optional[List[str]]): Its tokens, if it is tokenized.
-    spaces (Optional[List[bool]]): Whether a space follows each of them.
-    """
+    """A record to annotate."""
 
     text: str
-    fields: Row
-    words: list[str] | None = None
-    spaces: list[bool] | None = None
+    fields: Row  # including the text
+    words: list[str] | None = None  # if it is tokenized
+    spaces: list[bool] | None = None  # whether one follows each of them
 
 
 class RecordError(ValueError):
@@ -74,26 +61,17 @@ class RecordError(ValueError):
 
 
 class InputFormat(NamedTuple):
-    """A format of files with records.
+    """A format of files with records."""
 
-    suffixes (Tuple[str, ...]): Endings of names of files in this format.
-    read (Callable): Reads the contents of records.
-    parse (Callable): Makes a record of its content and the name of its text field.
-    read_header (Optional[Callable]): Reads the names of columns.
-    """
-
-    suffixes: tuple[str, ...]
+    suffixes: tuple[str, ...]  # of names of files
     read: Callable[[Path, Progress], Contents]
-    parse: Callable[[Content, str], Record]
-    read_header: Callable[[Path], list[str]] | None = None
+    parse: Callable[[Content, str], Record]  # given the name of the text field
+    read_header: Callable[[Path], list[str]] | None = None  # if there are columns
 
 
 def read_items(path: Path, format_name: str, progress: Progress) -> Iterator[Item]:
     """Read the records of a file. If it can't be read to its end, the last item has the
     reason.
-
-    format_name (str): A key of `INPUT_FORMATS`.
-    progress (Callable[[int], object]): Called with the bytes read from the disk.
     """
     number = 0
     try:
@@ -128,7 +106,7 @@ def read_lines(path: Path, progress: Progress) -> Contents:
         if line is None:
             yield number, None, f"longer than {files.MAX_LINE} bytes"
         else:
-            yield number, line.removeprefix(BOM) if number == 1 else line, None
+            yield number, line.removeprefix(BOM_UTF8) if number == 1 else line, None
 
 
 def read_filled_lines(path: Path, progress: Progress) -> Contents:
@@ -176,7 +154,6 @@ def parse_row(fields: Row, text_field: str) -> Record:
 def read_csv(path: Path, progress: Progress) -> Contents:
     """Read a record from each row under a header."""
     with _open_csv(path, progress) as rows:
-        _get_header(path, rows)
         for number in count(1):
             begin = rows.reader.line_num + 1
             try:
@@ -197,23 +174,14 @@ def read_csv(path: Path, progress: Progress) -> Contents:
 
 def read_csv_header(path: Path) -> list[str]:
     with _open_csv(path) as rows:
-        return _get_header(path, rows)
-
-
-def _get_header(path: Path, rows: "csv.DictReader[str]") -> list[str]:
-    try:
-        header = list(rows.fieldnames or [])
-    except csv.Error as err:
-        raise CorpusError(path, f"not CSV: {err}") from err
-    if not all(map(is_utf8, header)):
-        raise CorpusError(path, "its header isn't UTF-8")
-    return header
+        return list(rows.fieldnames or [])
 
 
 @contextmanager
 def _open_csv(
     path: Path, progress: Progress = lambda count: None
 ) -> Iterator["csv.DictReader[str]"]:
+    """Open a file of rows, and check its header."""
     csv.field_size_limit(files.MAX_LINE)
     name = path.name.lower().removesuffix(".gz")
     delimiter = "\t" if name.endswith(".tsv") else ","
@@ -221,7 +189,14 @@ def _open_csv(
         # Bytes that aren't UTF-8 are found in the row that has them.
         text = io.TextIOWrapper(file, "utf-8-sig", "surrogateescape", newline="")
         # If it weren't strict, a quote without an end would swallow all that follows.
-        yield csv.DictReader(text, delimiter=delimiter, strict=True)
+        rows = csv.DictReader(text, delimiter=delimiter, strict=True)
+        try:
+            is_readable = all(map(is_utf8, rows.fieldnames or []))
+        except csv.Error as err:
+            raise CorpusError(path, f"not CSV: {err}") from err
+        if not is_readable:
+            raise CorpusError(path, "its header isn't UTF-8")
+        yield rows
 
 
 def is_utf8(text: str) -> bool:

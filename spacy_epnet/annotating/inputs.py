@@ -1,7 +1,7 @@
 """Find the files of an input, and split it into shards."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from glob import escape, glob
 from pathlib import Path
@@ -23,16 +23,11 @@ BYTES_PER_RECORD = 1000  # a shard with more on average ends early
 
 
 class Shard(NamedTuple):
-    """Records that are annotated together, and become one file.
+    """Records that are annotated together, and become one file."""
 
-    number (int): The number of the shard, from 0.
-    items (List[Item]): The records.
-    size (int): Bytes of the input.
-    """
-
-    number: int
+    number: int  # from 0
     items: list[Item]
-    size: int
+    size: int  # bytes of the input
 
 
 class InputFile(NamedTuple):
@@ -44,21 +39,13 @@ class InputFile(NamedTuple):
 
 @dataclass(frozen=True)
 class Input:
-    """Files with records, which are always split into the same shards.
-
-    files (List[InputFile]): The files.
-    shard_size (int): The most records of a shard. It ends earlier if they are long.
-    """
+    """Files with records, which are always split into the same shards."""
 
     files: list[InputFile]
-    shard_size: int
+    shard_size: int  # the most records of a shard, which ends earlier if they are long
 
-    def read(self, is_done: Callable[[int], bool] = lambda n: False) -> Iterator[Shard]:
-        """Read shards.
-
-        is_done (Callable[[int], bool]): Whether to leave out the shard of a number.
-        YIELDS (Shard): The others, in order.
-        """
+    def read(self, done: Collection[int] = ()) -> Iterator[Shard]:
+        """Read shards, except those that are done."""
         most = self.shard_size * BYTES_PER_RECORD
         number = 0
         sizes: list[int] = []  # of what was read since the last shard
@@ -69,11 +56,11 @@ class Input:
                 items.append(item)
                 length += measure(item.content)
                 if len(items) >= self.shard_size or length >= most:
-                    if not is_done(number):
+                    if number not in done:
                         yield Shard(number, items, sum(sizes))
                     number, items, length = number + 1, [], 0
                     sizes.clear()
-        if (items or not number) and not is_done(number):
+        if (items or not number) and number not in done:
             yield Shard(number, items, sum(sizes))
 
     def describe(self) -> list[list[str | int]]:
@@ -105,23 +92,16 @@ def open_input(
     shard_size: int,
     output: Path | None = None,
 ) -> Input:
-    """Find the files of an input, and check their columns.
-
-    inputs (Iterable[str]): Files, folders and patterns such as data/*.jsonl.gz.
-    format (Optional[str]): A key of `INPUT_FORMATS`. Detected by default.
-    text_field (str): The field with the text.
-    shard_size (int): The most records of a shard.
-    output (Optional[Path]): A folder that no pattern matches.
+    """Find the files of an input, which are files, folders and patterns such as
+    data/*.jsonl.gz that don't match the output, and check their columns.
     """
     paths = list_files(path for name in inputs for path in expand(name, output))
-    once = {path.resolve(): path for path in reversed(paths)}
-    files = [
-        InputFile(path, format or detect_format(path))
-        for path in paths
-        if once.pop(path.resolve(), None) is not None
-    ]
+    once: dict[Path, Path] = {}
+    for path in paths:
+        once.setdefault(path.resolve(), path)
+    files = [InputFile(p, format or detect_format(p)) for p in once.values()]
     for path, name in files:
-        header = find_header(path, name)
+        header = find_header(path, name) or []
         if header and text_field not in header:
             columns = ", ".join(header)
             raise CorpusError(
@@ -136,21 +116,20 @@ def open_input(
     return Input(files, shard_size)
 
 
-def find_header(path: Path, format_name: str) -> list[str]:
-    """Read the columns of a file, or none if it can't be read, which is reported when
-    its records are read.
+def find_header(path: Path, format_name: str) -> list[str] | None:
+    """Read the columns of a file, None if its format has no columns. A file that can't
+    be read has none, which is reported when its records are read.
     """
     read_header = INPUT_FORMATS[format_name].read_header
     try:
-        return [] if read_header is None else read_header(path)
+        return None if read_header is None else read_header(path)
     except CorpusError:
         return []
 
 
 def expand(name: str, without: Path | None = None) -> list[Path]:
-    """Expand a pattern to files, or else folders, or return the path if it is none.
-
-    without (Optional[Path]): A folder that is never matched, nor anything in it.
+    """Expand a pattern to files, or else folders, or return the path if it is none. A
+    folder to do without is never matched, nor anything in it.
     """
     path = Path(name)
     if path.exists() or not set(name) & set("*?["):

@@ -6,7 +6,6 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from queue import SimpleQueue
-from typing import cast
 
 from ..errors import AnnotationError
 from ..processes import belong_to_parent, get_context
@@ -22,17 +21,13 @@ class WorkerDied(Exception):
     """A process ended without a result."""
 
 
-class Closed(Exception):
-    """The worker was closed, and nobody waits for a result any more."""
-
-
 def work(connection: Connection, recipe: Recipe) -> None:
     """Annotate records from a connection until it is closed."""
     belong_to_parent()
     try:
         annotator = Annotator(recipe)
     except Exception as err:
-        connection.send(str(err) or repr(err))
+        connection.send(AnnotationError(str(err) or repr(err)))
         return
     connection.send(None)
     while True:
@@ -41,9 +36,9 @@ def work(connection: Connection, recipe: Recipe) -> None:
         except EOFError:
             return
         try:
-            answer: Result | str = annotator.annotate(items)
+            answer: Result | AnnotationError = annotator.annotate(items)
         except Exception as err:
-            answer = repr(err)
+            answer = AnnotationError(f"Can't annotate: {err!r}")
         connection.send(answer)
 
 
@@ -86,37 +81,27 @@ class Worker:
         return self._find_deadly(items[:half]) + self._find_deadly(items[half:])
 
     def _try(self, items: list[Item], attempts: int) -> Result | None:
+        """Annotate records, or return None if the process dies at each attempt."""
         for _ in range(attempts):
+            if self._process is None:
+                self._start()
             try:
                 return self._ask(items)
             except WorkerDied:
                 self._end()
         return None
 
-    def _ask(self, items: list[Item]) -> Result:
-        self.start()
-        self._send(items)
-        answer = self._receive()
-        if isinstance(answer, str):
-            raise AnnotationError(f"Can't annotate: {answer}")
-        return cast(Result, answer)
-
-    def start(self) -> None:
-        """Start the process, unless it runs, and wait for the pipeline to load."""
-        for attempt in range(1, ATTEMPTS + 1):
-            if self._process is not None:
-                return
+    def _start(self) -> None:
+        """Start the process, and wait for the pipeline to load."""
+        for _ in range(ATTEMPTS):
             try:
                 self._launch()
-                problem = self._receive()
-            except WorkerDied as err:
+                self._ask()
+            except WorkerDied:
                 self._end()
-                if attempt == ATTEMPTS:
-                    raise self._make_error() from err
             else:
-                if problem is not None:
-                    self._end()
-                    raise AnnotationError(str(problem))
+                return
+        raise self._make_error()
 
     def _make_error(self) -> AnnotationError:
         return AnnotationError(
@@ -128,7 +113,7 @@ class Worker:
     def _launch(self) -> None:
         with self._lock:
             if self.is_closed:
-                raise Closed
+                raise WorkerDied
             context = get_context()
             self._connection, theirs = context.Pipe()
             arguments = (theirs, self.recipe)
@@ -137,32 +122,27 @@ class Worker:
             self._process = process
             theirs.close()
 
-    def _send(self, items: list[Item]) -> None:
+    def _ask(self, items: list[Item] | None = None) -> Result | None:
+        """Send records to the process, if any, and return its answer."""
         assert self._connection is not None
         try:
-            self._connection.send(items)
-        except OSError as err:
-            raise self._explain() from err
-
-    def _receive(self) -> object:
-        assert self._connection is not None
-        try:
-            return self._connection.recv()
+            if items is not None:
+                self._connection.send(items)
+            answer: Result | AnnotationError | None = self._connection.recv()
         except (EOFError, OSError) as err:
-            raise self._explain() from err
-
-    def _explain(self) -> Exception:
-        return Closed() if self.is_closed else WorkerDied()
+            raise WorkerDied from err
+        if isinstance(answer, AnnotationError):
+            raise answer
+        return answer
 
     def _end(self) -> None:
         with self._lock:
-            if self._process is not None:
+            if self._process is not None and self._connection is not None:
                 self._process.join(timeout=1)  # to know its exit code
                 self._process.kill()
                 self._process.join()
                 self.exit_code = self._process.exitcode
-                if self._connection is not None:
-                    self._connection.close()
+                self._connection.close()
                 self._process = None
 
     def close(self) -> None:
@@ -175,10 +155,8 @@ class Worker:
 
 
 def run_local(shards: Iterable[Shard], recipe: Recipe, processes: int) -> Results:
-    """Annotate shards in processes, and read only as many as keep these busy.
-
-    YIELDS (Tuple[int, int, Result]): The number, size and result of each shard, in the
-        order in which they are done.
+    """Annotate shards in processes, in the order in which they are done, and read only
+    as many as keep these busy.
     """
     workers = [Worker(recipe) for _ in range(processes)]
     idle: SimpleQueue[Worker] = SimpleQueue()

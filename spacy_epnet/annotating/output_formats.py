@@ -6,13 +6,12 @@ To add a format, write a function and name it in `OUTPUT_FORMATS`.
 import io
 import json
 from collections.abc import Callable
-from math import isnan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from spacy.tokens import Doc, DocBin
 
 from ..recognizer.annotation import get_scores
-from .input_formats import INPUT_FORMATS, Record, Row, import_pyarrow
+from .input_formats import Record, Row, import_pyarrow
 from .inputs import Input, find_header
 
 if TYPE_CHECKING:
@@ -32,30 +31,19 @@ class Annotated(NamedTuple):
 
 
 class Reject(NamedTuple):
-    """A record that couldn't be annotated.
+    """A record that couldn't be annotated."""
 
-    record (str): Its id.
-    reason (str): Why it couldn't be.
-    content (str): The beginning of the record.
-    """
-
-    record: str
+    record: str  # its id
     reason: str
-    content: str
+    content: str  # how the record begins
 
 
 class Layout(NamedTuple):
-    """The layout of shards.
+    """The layout of shards."""
 
-    format (str): A key of `OUTPUT_FORMATS`.
-    text_field (str): The field with the text.
-    schema (Optional[pyarrow.Schema]): The columns of the input, for Parquet, if all
-        its files have the same.
-    """
-
-    format: str
+    format: str  # a key of `OUTPUT_FORMATS`
     text_field: str
-    schema: "pyarrow.Schema | None" = None
+    schema: "pyarrow.Schema | None" = None  # of the input, if all files have the same
 
 
 def encode(rows: list[Annotated], layout: Layout) -> bytes:
@@ -115,7 +103,8 @@ def to_json_line(value: Row) -> bytes:
     try:
         line = json.dumps(value, ensure_ascii=False, default=str, allow_nan=False)
     except ValueError:
-        plain = _replace_nan(json.loads(json.dumps(value, default=str)))
+        text = json.dumps(value, default=str)
+        plain = json.loads(text, parse_constant=_read_constant)
         line = json.dumps(plain, ensure_ascii=False, allow_nan=False)
     try:
         return f"{line}\n".encode()
@@ -123,13 +112,9 @@ def to_json_line(value: Row) -> bytes:
         return f"{json.dumps(json.loads(line))}\n".encode()
 
 
-def _replace_nan(value: Any) -> Any:
-    """Replace NaN by None, in whatever JSON can hold."""
-    if isinstance(value, dict):
-        return {key: _replace_nan(each) for key, each in value.items()}
-    if isinstance(value, list):
-        return [_replace_nan(each) for each in value]
-    return None if isinstance(value, float) and isnan(value) else value
+def _read_constant(name: str) -> float | None:
+    """Read a number that JSON doesn't have, but NaN as null."""
+    return None if name == "NaN" else float(name)
 
 
 # Parquet
@@ -144,54 +129,49 @@ def find_schema(files: Input) -> "pyarrow.Schema | None":
     found: list[pyarrow.Schema] = []
     for path, name in files.files:
         header = find_header(path, name)
+        if header is None:
+            return None
         if not header:
-            if INPUT_FORMATS[name].read_header is None:
-                return None
             continue
         if name == "csv":
             schema = pyarrow.schema([(column, pyarrow.string()) for column in header])
         else:
             schema = read_schema(path).remove_metadata()
-        if not any(schema.equals(other) for other in found):
-            found.append(schema)
-    return found[0] if len(found) == 1 else None
+        found.append(schema)
+    return found[0] if found and all(map(found[0].equals, found)) else None
 
 
 def encode_parquet(rows: list[Annotated], layout: Layout) -> bytes:
     import pyarrow
     from pyarrow.parquet import write_table
 
+    string = pyarrow.string()
     entity = pyarrow.struct(
-        [
-            ("start", pyarrow.int64()),
-            ("end", pyarrow.int64()),
-            ("label", pyarrow.string()),
-            ("score", pyarrow.float64()),
-            ("text", pyarrow.string()),
-        ]
+        {
+            "start": pyarrow.int64(),
+            "end": pyarrow.int64(),
+            "label": string,
+            "score": pyarrow.float64(),
+            "text": string,
+        }
     )
-    columns: list[tuple[str, Any, list[Any]]]
-    columns = [(RECORD, pyarrow.string(), [row.id for row in rows])]
+    columns: dict[str, tuple[Any, list[Any]]]  # the type and the values of each
+    columns = {RECORD: (string, [row.id for row in rows])}
     if layout.schema is None:
         others = [_drop(row.record.fields, layout.text_field) for row in rows]
         (name,) = keep_fields({layout.text_field: None}, {RECORD, ENTITIES, FIELDS})
-        columns += [
-            (name, pyarrow.string(), [row.record.text for row in rows]),
-            (FIELDS, pyarrow.string(), [to_json_line(o).decode() for o in others]),
-        ]
+        columns[name] = string, [row.record.text for row in rows]
+        columns[FIELDS] = string, [to_json_line(o).decode() for o in others]
     else:
         taken = {RECORD, ENTITIES}
         names = keep_fields({name: name for name in layout.schema.names}, taken)
-        columns += [
-            (new, layout.schema.field(old).type, [r.record.fields[old] for r in rows])
-            for new, old in names.items()
-        ]
-    entities = [list_entities(row.doc) for row in rows]
-    columns.append((ENTITIES, pyarrow.list_(entity), entities))
-    schema = pyarrow.schema([(name, kind) for name, kind, _ in columns])
-    arrays = [pyarrow.array(values, kind) for _, kind, values in columns]
+        for new, old in names.items():
+            values = [row.record.fields[old] for row in rows]
+            columns[new] = layout.schema.field(old).type, values
+    columns[ENTITIES] = pyarrow.list_(entity), [list_entities(r.doc) for r in rows]
+    table = {name: pyarrow.array(data, kind) for name, (kind, data) in columns.items()}
     file = io.BytesIO()
-    write_table(pyarrow.Table.from_arrays(arrays, schema=schema), file)
+    write_table(pyarrow.table(table), file)
     return file.getvalue()
 
 
@@ -213,13 +193,9 @@ def encode_docs(rows: list[Annotated], layout: Layout) -> bytes:
 
 
 class OutputFormat(NamedTuple):
-    """A format of shards.
+    """A format of shards."""
 
-    suffix (str): The ending of names of files.
-    encode (Callable): Makes the content of a file.
-    """
-
-    suffix: str
+    suffix: str  # of names of files
     encode: Callable[[list[Annotated], Layout], bytes]
 
 

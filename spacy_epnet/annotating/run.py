@@ -30,24 +30,15 @@ VERSION = 2  # of the output
 
 @dataclass
 class Summary:
-    """Counts of an output, including those of earlier runs.
+    """Counts of an output, including those of earlier runs."""
 
-    output (Path): The folder.
-    shards (int): The number of shards.
-    records (int): Records that were annotated.
-    rejected (int): Records that couldn't be annotated.
-    words (int): Tokens of the records that were annotated.
-    entities (int): Their entities.
-    size (int): Bytes of the input.
-    """
-
-    output: Path
+    output: Path  # the folder
     shards: int
-    records: int
+    records: int  # without those that are rejected
     rejected: int
     words: int
     entities: int
-    size: int
+    size: int  # bytes of the input
 
 
 def annotate(
@@ -116,17 +107,17 @@ def annotate(
         if strict:
             refuse(folder.read_rejects())
         if not folder.is_finished():
-            processes, threads = share_cores(engine, processes, threads)
             recipe = Recipe(
                 str(found.resolve()) if isinstance(found, Path) else found,
                 layout,
                 None if code is None else str(code.resolve()),
-                threads,
+                threads or 1,
                 gpu,
             )
             if engine == "local":
-                shards = records.read(folder.done.__contains__)
-                results = run_local(shards, recipe, processes or 1)
+                processes, threads = share_cores(processes, threads)
+                recipe = recipe._replace(threads=threads)
+                results = run_local(records.read(folder.done), recipe, processes)
             else:
                 done = frozenset(folder.done)
                 results = run_on_ray(
@@ -142,8 +133,8 @@ def annotate(
             )
             with closing(results), bar:
                 write(results, folder, bar, strict=strict)
-        folder.finish(description)
-        return Summary(output, len(folder.done), **folder.count())
+        folder.finish()
+        return Summary(output, **folder.count())
 
 
 def write(
@@ -172,12 +163,8 @@ def refuse(rejects: Iterable[Reject]) -> None:
         )
 
 
-def share_cores(
-    engine: str, processes: int | None, threads: int | None
-) -> tuple[int | None, int]:
-    """Choose the number of processes, unless Ray does, and of the threads of each."""
-    if engine == "ray":
-        return processes, threads or 1
+def share_cores(processes: int | None, threads: int | None) -> tuple[int, int]:
+    """Choose the number of processes, and of the threads of each."""
     cores = count_cores()
     if processes is None:
         processes = min(MOST_PROCESSES, max(1, cores // (threads or 1)))

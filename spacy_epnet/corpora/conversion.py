@@ -24,12 +24,9 @@ from .readers.conll2012 import GOLD_CONLL
 
 @dataclass
 class Statistics:
-    """Counts of what was converted.
+    """Counts of what was converted."""
 
-    max_width (int): The most tokens of an entity that isn't counted as too long.
-    """
-
-    max_width: int = 10
+    max_width: int = 10  # tokens of an entity that isn't too long
     files: int = 0
     docs: int = 0
     sentences: int = 0
@@ -99,30 +96,23 @@ def convert(
     shard_size: int = SHARD_SIZE,
     show_progress: bool = False,
 ) -> Statistics:
-    """Convert files to one corpus. It is written when all files were read.
+    """Convert files and folders to one corpus. It is written when all files were read.
+    See `Reading` for how columns are read.
 
-    inputs (Iterable[Path]): Files and folders.
     output (Path): The corpus. If it has more docs than fit into a shard, it is a
         folder of shards, which spaCy reads like a file.
     format (Optional[str]): A key of `FORMATS`. Detected for each file by default.
-    columns (Tuple[int, int]): The columns of the word and the tag.
-    separator (Optional[str]): The separator of columns. Detected by default.
-    comment (Optional[str]): The prefix of rows to ignore.
-    repair_tags (bool): Whether an I- that continues nothing begins an entity.
-    mapping (Optional[LabelMapping]): The types to keep, and their new names.
     keep_docs (bool): Whether to make a doc of each document, not of each sentence.
     lang (str): The language, to tokenize running text.
     max_width (int): Entities with more tokens are counted in the statistics.
     on_error (Optional[Callable[[CorpusError], None]]): Called for data that can't be
         read, which is left out. By default the error is raised.
-    hold_out (Optional[Path]): A second corpus, for a share of the docs.
-    hold_out_share (float): The share, evenly distributed over the first corpus.
+    hold_out (Optional[Path]): A second corpus, for a share of the docs, evenly
+        distributed over the first.
     shard_size (int): Docs in a file, which is as many as are held in memory.
-    show_progress (bool): Whether to show a progress bar.
-    RETURNS (Statistics): The counts of what was converted.
     """
     mapping = mapping or LabelMapping()
-    statistics = Statistics(max_width)
+    statistics = Statistics(max_width, dropped=mapping.dropped)
     outputs = [output] if hold_out is None else [output, hold_out]
     files = _list_inputs(inputs, format, outputs)
     for path in outputs:
@@ -137,16 +127,14 @@ def convert(
         statistics.skipped += 1
         on_error(error)
 
-    with ExitStack() as stack:
-        bar = stack.enter_context(
-            tqdm(
-                total=sum(file.stat().st_size for file in files),
-                unit="B",
-                unit_scale=True,
-                desc="Converting",
-                disable=None if show_progress else True,
-            )
-        )
+    bar = tqdm(
+        total=sum(file.stat().st_size for file in files),
+        unit="B",
+        unit_scale=True,
+        desc="Converting",
+        disable=None if show_progress else True,
+    )
+    with bar, ExitStack() as stack:
         reading = Reading(
             on_error=skip,
             progress=bar.update,
@@ -160,9 +148,9 @@ def convert(
             files,
             reading,
             Vocab(),
+            mapping,
+            statistics,
             format=format,
-            mapping=mapping,
-            statistics=statistics,
             keep_docs=keep_docs,
             lang=lang,
         )
@@ -176,7 +164,6 @@ def convert(
         for path, writer in zip(outputs, writers, strict=True):
             if not writer.finish():
                 raise CorpusError(path, "there are no sentences to write to it")
-        statistics.dropped = mapping.dropped
     return statistics
 
 
@@ -184,11 +171,14 @@ def read_corpus(path: Path, vocab: Vocab, *, lang: str = "en") -> Iterator[Doc]:
     """Read a corpus in any format: the docs of `.spacy` files, of others their
     sentences.
     """
+    mapping = LabelMapping()
     for file in _list_inputs([path], None, []):
         if file.stat().st_size and detect_format(file) == "spacy":
             yield from read_docs(file, vocab)
         else:
-            yield from _make_docs([file], Reading(), vocab, lang=lang)
+            yield from _make_docs(
+                [file], Reading(), vocab, mapping, Statistics(), lang=lang
+            )
 
 
 def _list_inputs(
@@ -220,15 +210,13 @@ def _make_docs(
     files: list[Path],
     reading: Reading,
     vocab: Vocab,
+    mapping: LabelMapping,
+    statistics: Statistics,
     *,
     lang: str,
     format: str | None = None,
-    mapping: LabelMapping | None = None,
-    statistics: Statistics | None = None,
     keep_docs: bool = False,
 ) -> Iterator[Doc]:
-    mapping = mapping or LabelMapping()
-    statistics = statistics or Statistics()
     nlp = make_tokenizer(lang)
     for file in files:
         statistics.files += 1

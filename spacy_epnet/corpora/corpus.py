@@ -12,16 +12,10 @@ from spacy.vocab import Vocab
 
 from ..errors import CorpusError
 from ..writing import check_outputs, write_whole
-from .docbins import ATTRS, list_docbins, read_docs
-from .files import get_hash, read_text
-from .tags import Entity
+from .docbins import ATTRS, PATTERN, read_docs
+from .files import get_hash, list_files, read_text
 
 Manifest: TypeAlias = dict[str, Any]
-
-
-def count_mentions(doc: Doc) -> Counter[str]:
-    """Count the entities of a doc by type."""
-    return Counter(ent.label_ for ent in doc.ents)
 
 
 def get_manifest_path(support: Path) -> Path:
@@ -29,12 +23,8 @@ def get_manifest_path(support: Path) -> Path:
     return support.with_suffix(".json")
 
 
-def check_support_places(outputs: list[Path], inputs: Iterable[Path | None]) -> None:
-    """Refuse to replace other files by support sets or their manifests.
-
-    outputs (List[Path]): The support sets.
-    inputs (Iterable[Optional[Path]]): The files and folders that are read.
-    """
+def check_support_places(outputs: list[Path], inputs: Iterable[Path]) -> None:
+    """Refuse to replace other files by support sets or their manifests."""
     manifests = [get_manifest_path(path) for path in outputs]
     check_outputs([*outputs, *manifests], inputs)
     for path in manifests:
@@ -54,14 +44,13 @@ def is_manifest(path: Path) -> bool:
 
 def is_index(value: object) -> bool:
     """Check whether a value can be the index of a sentence."""
-    is_short = len(str(value)) < 20
-    return is_short and not isinstance(value, bool) and str(value).isdecimal()
+    text = str(value)
+    return text.isdecimal() and len(text) < 20
 
 
-def _get_annotation(doc: Doc) -> tuple[list[str], list[Entity]]:
-    return [token.text for token in doc], [
-        Entity(ent.start, ent.end, ent.label_) for ent in doc.ents
-    ]
+def _get_annotation(doc: Doc) -> tuple[list[str], list[tuple[int, int, str]]]:
+    entities = [(ent.start, ent.end, ent.label_) for ent in doc.ents]
+    return [token.text for token in doc], entities
 
 
 class Corpus:
@@ -69,22 +58,19 @@ class Corpus:
 
     def __init__(self, path: Path, vocab: Vocab | None = None):
         self.path = path
-        self.files = list_docbins(path)
         self.docs: list[Doc] = []
         vocab = vocab or Vocab()
         digest = hashlib.sha256()
-        for file in self.files:
+        for file in list_files([path], PATTERN):
             digest.update(file.read_bytes())
             self.docs += read_docs(file, vocab)
         self.hash = digest.hexdigest()
-        self.mentions = [count_mentions(doc) for doc in self.docs]
+        self.mentions = [Counter(ent.label_ for ent in doc.ents) for doc in self.docs]
         self.totals: Counter[str] = sum(self.mentions, Counter())
 
     def describe(self, indices: list[int], **settings: str | int) -> Manifest:
-        """Make the manifest of a support set, which reproduces it.
-
-        indices (List[int]): The sentences of the set.
-        **settings: How they were chosen.
+        """Make the manifest of a support set, which reproduces it, with settings that
+        tell how the sentences were chosen.
         """
         counts: Counter[str] = sum((self.mentions[i] for i in indices), Counter())
         return {
@@ -100,14 +86,10 @@ class Corpus:
     def write_support(
         self, output: Path, indices: list[int], **settings: str | int
     ) -> Manifest:
-        """Write a support set, and beside it its manifest, which has its hash.
-
-        output (Path): The `.spacy` file. The manifest has `.json` instead.
-        indices (List[int]): The sentences of the set.
-        **settings: How they were chosen.
+        """Write a support set, and beside it its manifest, which has its hash. See
+        `describe` for the arguments.
         """
         docs = [self.docs[i] for i in indices]
-        check_support_places([output], [self.path])
         support = DocBin(attrs=ATTRS, docs=docs, store_user_data=True)
         manifest = self.describe(indices, **settings)
         with (
@@ -120,9 +102,8 @@ class Corpus:
         return manifest
 
     def read_indices(self, path: Path) -> list[int]:
-        """Read the sentences of a support set.
-
-        path (Path): A manifest, a JSON list, or a text with one index a line.
+        """Read the sentences of a support set from a manifest, a JSON list, or a text
+        with one index a line.
         """
         text = read_text(path)
         try:

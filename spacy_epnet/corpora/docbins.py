@@ -13,28 +13,21 @@ from spacy.vocab import Vocab
 
 from ..errors import CorpusError
 from ..writing import write_whole
-from .files import Progress, check_unpacked, list_files, open_binary
+from .files import Progress, check_unpacked, open_binary
 from .tags import is_label
 
 # Attributes of a corpus. Fewer columns are written faster.
 ATTRS = ["ENT_IOB", "ENT_TYPE", "SENT_START"]
 SHARD_SIZE = 20_000
+PATTERN = "*.spacy"  # of the files of a corpus that is a folder
 SHARD_NAME = re.compile(r"\d{5}\.spacy")
 PIECE = 1 << 20  # bytes that are unpacked at once
-
-
-def list_docbins(corpus: Path) -> list[Path]:
-    """List the files of a corpus: a `.spacy` file, or a folder of them."""
-    return list_files([corpus], "*.spacy")
 
 
 def read_docs(
     path: Path, vocab: Vocab, progress: Progress = lambda count: None
 ) -> Iterator[Doc]:
-    """Read the docs of a `.spacy` file.
-
-    progress (Callable[[int], object]): Called with the bytes read from the disk.
-    """
+    """Read the docs of a `.spacy` file."""
     with open_binary(path, progress) as file:
         data = file.read()
     _check_size(data, path)
@@ -74,11 +67,7 @@ def _check_doc(doc: Doc) -> None:
 
 
 class ShardWriter:
-    """Write docs to files of a size.
-
-    folder (Path): The folder of the files.
-    shard_size (int): Docs in a file, which is as many as are held in memory.
-    """
+    """Write docs to files of a size, which is as many as are held in memory."""
 
     def __init__(self, folder: Path, shard_size: int):
         self.folder = folder
@@ -107,10 +96,8 @@ class ShardWriter:
 
 @contextmanager
 def open_shards(output: Path, shard_size: int = SHARD_SIZE) -> Iterator[ShardWriter]:
-    """Write docs to a file, or to a folder of files if they don't fit into one.
-
-    output (Path): The file or folder. An earlier one is replaced if there was no error.
-    shard_size (int): Docs in a file.
+    """Write docs to a file, or to a folder of files if they don't fit into one. An
+    earlier one is replaced if there was no error.
     """
     with write_whole(output, may_replace=is_sharded) as target:
         folder = target.with_name("shards")

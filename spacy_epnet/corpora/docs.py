@@ -5,10 +5,11 @@ from bisect import bisect_left
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import spacy
 from spacy.language import Language
+from spacy.pipeline import Sentencizer
 from spacy.tokens import Doc, Span
 from spacy.util import filter_spans
 from spacy.vocab import Vocab
@@ -17,9 +18,6 @@ from ..errors import InvalidSettingError
 from .documents import Document, Meta, Sentence, TokenDocument
 from .label_mapping import LabelMapping
 from .tags import Entity
-
-if TYPE_CHECKING:
-    from spacy.pipeline import Sentencizer
 
 META_KEY = "epnet_origin"  # of `doc.user_data`, for the meta data of a document
 UNALIGNED = "entities that couldn't be aligned to tokens"
@@ -46,13 +44,8 @@ def get_sentences(
     notes: Counter[str],
     hints: list[str],
 ) -> list[Sentence]:
-    """Split a document into sentences, and map the labels of its entities.
-
-    document (Document): The document.
-    nlp (Language): Splits running text into sentences and tokens.
-    mapping (LabelMapping): The types to keep, and their new names.
-    notes (Counter[str]): Counts entities that are lost.
-    hints (List[str]): Gets advice on what to mark instead, for the first of them.
+    """Split a document into sentences, and map the labels of its entities. Those that
+    are lost are noted, with hints on what to mark instead of the first of them.
     """
     if isinstance(document, TokenDocument):
         return [
@@ -77,13 +70,8 @@ def get_sentences(
 def cut_doc(
     doc: Doc, starts: Sequence[bool], entities: list[Entity], unknown: Sequence[bool]
 ) -> Iterator[Sentence]:
-    """Cut a doc into sentences, but never inside an entity.
-
-    doc (Doc): The doc.
-    starts (Sequence[bool]): Whether each token begins a sentence.
-    entities (List[Entity]): The entities, in the order of the text.
-    unknown (Sequence[bool]): Whether each token may or may not be in an entity.
-    YIELDS (Sentence): The sentences.
+    """Cut a doc into sentences where tokens start one, but never inside an entity.
+    Entities are in the order of the text, and unknown tokens may or may not be in one.
     """
     inside = {i for start, end, _ in entities for i in range(start + 1, end)}
     cuts = [i for i, is_start in enumerate(starts) if i and is_start]
@@ -104,7 +92,7 @@ def cut_doc(
 
 def _find_starts(doc: Doc, nlp: Language) -> list[bool]:
     """Find the tokens that begin sentences: after full stops and empty lines."""
-    sentencizer = cast("Sentencizer", nlp.get_pipe("sentencizer"))
+    sentencizer = cast(Sentencizer, nlp.get_pipe("sentencizer"))
     (is_start,) = sentencizer.predict([doc])
     for previous, token in pairwise(doc):
         if previous.is_space and previous.text.count("\n") > 1:
@@ -146,10 +134,8 @@ def _align(
 
 
 def drop_overlapping(entities: Sequence[Entity], notes: Counter[str]) -> list[Entity]:
-    """Keep the longest of entities that overlap, then the first.
-
-    notes (Counter[str]): Counts those that are dropped.
-    RETURNS (List[Entity]): The others, in the order of the text.
+    """Keep the longest of entities that overlap, then the first, in the order of the
+    text, and note how many are dropped.
     """
     # It needs nothing of spans but their start and end.
     kept = cast("list[Entity]", filter_spans(cast("Sequence[Span]", entities)))
@@ -167,12 +153,24 @@ def make_doc(vocab: Vocab, sentences: list[Sentence], meta: Meta | None = None) 
     """Make one doc of one or several sentences. Its spaces are unknown if those of a
     sentence are.
     """
-    words, entities, spaces, unknown = _join(sentences)
+    words = [word for sentence in sentences for word in sentence.words]
+    spaces = [space for sentence in sentences for space in sentence.spaces or ()]
+    is_spaced = all(sentence.spaces is not None for sentence in sentences)
     starts: list[bool | int | None]
     starts = [i == 0 for sentence in sentences for i in range(len(sentence.words))]
-    doc = Doc(vocab, words=words, spaces=spaces, sent_starts=starts)
-    spans = [Span(doc, start, end, label=label) for start, end, label in entities]
-    doc.set_ents(spans, missing=[doc[i : i + 1] for i in unknown])
+    known = spaces if is_spaced else None
+    doc = Doc(vocab, words=words, spaces=known, sent_starts=starts)
+    entities: list[Span] = []
+    missing: list[Span] = []
+    first = 0
+    for sentence in sentences:
+        entities += [
+            Span(doc, first + start, first + end, label=label)
+            for start, end, label in sentence.entities
+        ]
+        missing += [doc[first + i : first + i + 1] for i in sentence.unknown]
+        first += len(sentence.words)
+    doc.set_ents(entities, missing=missing)
     if meta:
         doc.user_data[META_KEY] = dict(meta)
     return doc
@@ -182,25 +180,3 @@ def copy_tokens(vocab: Vocab, doc: Doc) -> Doc:
     """Copy the tokens of a doc without their annotation."""
     spaces = [bool(token.whitespace_) for token in doc]
     return Doc(vocab, words=[token.text for token in doc], spaces=spaces)
-
-
-def _join(sentences: list[Sentence]) -> Sentence:
-    """Join sentences to one."""
-    if len(sentences) == 1:
-        return sentences[0]
-    words: list[str] = []
-    entities: list[Entity] = []
-    spaces: list[bool] = []
-    unknown: list[int] = []
-    for sentence in sentences:
-        offset = len(words)
-        words += sentence.words
-        entities += [
-            Entity(start + offset, end + offset, label)
-            for start, end, label in sentence.entities
-        ]
-        spaces += sentence.spaces or []
-        unknown += [i + offset for i in sentence.unknown]
-    return Sentence(
-        words, entities, spaces if len(spaces) == len(words) else None, unknown
-    )

@@ -6,24 +6,19 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 from ..errors import CorpusError
+from .files import Progress
 from .tags import Entity, is_label, is_offset
 
 Meta: TypeAlias = dict[str, str | int]
 
 
 class Sentence(NamedTuple):
-    """Words and their entities, which may overlap.
-
-    words (List[str]): The words.
-    entities (List[Entity]): The entities, by word.
-    spaces (Optional[List[bool]]): Whether a space follows each word, if known.
-    unknown (Sequence[int]): Words that may or may not be in an entity.
-    """
+    """Words and their entities, which may overlap."""
 
     words: list[str]
-    entities: list[Entity]
-    spaces: list[bool] | None = None
-    unknown: Sequence[int] = ()
+    entities: list[Entity]  # by word
+    spaces: list[bool] | None = None  # whether one follows each word, if known
+    unknown: Sequence[int] = ()  # words that may or may not be in an entity
 
 
 class TokenDocument(NamedTuple):
@@ -63,22 +58,13 @@ def raise_error(error: CorpusError) -> None:
 
 @dataclass
 class Reading:
-    """Options of readers, and what they report.
+    """Options of readers, and what they report."""
 
-    on_error (Callable[[CorpusError], None]): Called for a sentence or document that
-        can't be read. If it returns, that is left out and reading continues.
-    progress (Callable[[int], object]): Called with the bytes read from the disk.
-    columns (Tuple[int, int]): The columns of the word and the tag.
-    separator (Optional[str]): The separator of columns. Detected by default.
-    comment (Optional[str]): The prefix of rows to ignore.
-    repair_tags (bool): Whether an I- that continues nothing begins an entity.
-    notes (Counter): How often a reader changed or left out what.
-    """
-
+    # Called for what can't be read. If it returns, that is left out.
     on_error: Callable[[CorpusError], None] = raise_error
-    progress: Callable[[int], object] = lambda count: None
-    columns: tuple[int, int] = (0, -1)
-    separator: str | None = None
-    comment: str | None = None
-    repair_tags: bool = False
-    notes: Counter[str] = field(default_factory=Counter)
+    progress: Progress = lambda count: None
+    columns: tuple[int, int] = (0, -1)  # of the word and the tag
+    separator: str | None = None  # of columns, detected by default
+    comment: str | None = None  # the prefix of rows to ignore
+    repair_tags: bool = False  # whether an I- that continues nothing begins an entity
+    notes: Counter[str] = field(default_factory=Counter)  # what was changed or left out

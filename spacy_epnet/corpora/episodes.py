@@ -1,6 +1,6 @@
 """Episodes: small tasks of a few types, each with a support set and a query set."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,10 +10,10 @@ from spacy.vocab import Vocab
 
 from ..errors import CorpusError
 from .corpus import Corpus
-from .docs import drop_overlapping, make_doc
-from .documents import Document, Reading, TokenDocument
+from .docs import make_doc
+from .documents import Reading, TokenDocument
 from .files import get_hash
-from .readers.json_lines import PARTS, read_json
+from .readers.json_lines import SUPPORT, read_json
 from .sampling import EpisodeSampler
 
 DRAWN = 500  # by default
@@ -31,52 +31,35 @@ class Episode(NamedTuple):
         return sorted({ent.label_ for doc in self.support for ent in doc.ents})
 
 
-def read_episodes(path: Path, vocab: Vocab | None = None) -> list[Episode]:
+def read_episodes(path: Path) -> list[Episode]:
     """Read episodes as Few-NERD releases them: JSON Lines, each with a support and a
     query set.
     """
-    vocab = vocab or Vocab()
-    parts: dict[int, dict[str, list[Doc]]] = defaultdict(lambda: {p: [] for p in PARTS})
+    vocab = Vocab()
+    episodes: dict[str | int, Episode] = defaultdict(lambda: Episode([], []))
     for document in read_json(path, Reading()):
-        number, part, doc = _read_sentence(path, document, vocab)
-        parts[number][part].append(doc)
-    if not parts:
+        if not isinstance(document, TokenDocument) or document.meta is None:
+            reason = "it isn't an episode, which has a support and a query set"
+            raise CorpusError(path, reason, document.line)
+        episode = episodes[document.meta["episode"]]
+        docs = episode.support if document.meta["part"] == SUPPORT else episode.query
+        docs.append(make_doc(vocab, document.sentences))
+    if not episodes:
         raise CorpusError(path, "there are no episodes in it")
-    return [Episode(**parts[number]) for number in sorted(parts)]
-
-
-def _read_sentence(
-    path: Path, document: Document, vocab: Vocab
-) -> tuple[int, str, Doc]:
-    meta = document.meta or {}
-    if "episode" not in meta or not isinstance(document, TokenDocument):
-        reason = "it isn't an episode, which has a support and a query set"
-        raise CorpusError(path, reason, document.line)
-    (sentence,) = document.sentences
-    entities = drop_overlapping(sentence.entities, Counter())
-    doc = make_doc(vocab, [sentence._replace(entities=entities)])
-    return int(meta["episode"]), str(meta["part"]), doc
+    return list(episodes.values())
 
 
 class EpisodeSet(NamedTuple):
-    """Episodes of a file, or drawn from a corpus.
-
-    numbers (range): Their numbers.
-    get (Callable[[int], Episode]): Returns the episode of a number.
-    description (Dict[str, Any]): The file and the settings that reproduce them.
-    """
+    """Episodes of a file, or drawn from a corpus."""
 
     numbers: range
-    get: Callable[[int], Episode]
-    description: dict[str, Any]
+    get: Callable[[int], Episode]  # of a number
+    description: dict[str, Any]  # the file and the settings that reproduce them
 
 
 def open_episodes(path: Path, count: int | None, draw: dict[str, int]) -> EpisodeSet:
-    """Read episodes, or draw them from a corpus.
-
-    path (Path): The file, or a .spacy corpus.
-    count (Optional[int]): The number of episodes, by default all of a file, or 500.
-    draw (Dict[str, int]): Arguments of `EpisodeSampler`.
+    """Read episodes, by default all of a file, or draw them from a .spacy corpus, with
+    arguments of `EpisodeSampler`.
     """
     if path.suffix != ".spacy":
         known = read_episodes(path)[:count]
@@ -90,9 +73,9 @@ def open_episodes(path: Path, count: int | None, draw: dict[str, int]) -> Episod
     count = count or DRAWN
 
     def get(number: int) -> Episode:
-        _, support, query = sampler.draw(number)
+        drawn = sampler.draw(number)
         docs = corpus.docs
-        return Episode([docs[i] for i in support], [docs[i] for i in query])
+        return Episode([docs[i] for i in drawn.support], [docs[i] for i in drawn.query])
 
     how = {"file": path.name, "sha256": corpus.hash, "count": count, **draw}
     return EpisodeSet(range(count), get, how)

@@ -16,7 +16,7 @@ from ..errors import CorpusError
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-Progress: TypeAlias = Callable[[int], object]
+Progress: TypeAlias = Callable[[int], object]  # gets the bytes read from the disk
 GZIP_MAGIC = b"\x1f\x8b"
 BOM = "\ufeff"
 # How much larger a packed file may become, unless it is small even so.
@@ -27,12 +27,7 @@ MAX_LINE = 1 << 26  # bytes, because a file may be one line without an end
 
 
 def list_files(inputs: Iterable[Path], pattern: str = "*") -> list[Path]:
-    """List files, including those in folders.
-
-    inputs (Iterable[Path]): Files and folders.
-    pattern (str): Names of the files that are wanted from folders.
-    RETURNS (List[Path]): The files, those of a folder sorted by name.
-    """
+    """List files, and those in folders whose names fit a pattern, sorted by name."""
     files = []
     for path in inputs:
         if not path.exists():
@@ -54,12 +49,9 @@ def list_files(inputs: Iterable[Path], pattern: str = "*") -> list[Path]:
 
 
 def walk(folder: Path) -> Iterator[tuple[Path, list[str]]]:
-    """Find all folders in a folder and their files, except hidden ones.
-
-    folder (Path): The folder. Links to other folders in it are an error, because they
-        aren't followed, and their files would be missing. Links within it are ignored.
-    YIELDS (Tuple[Path, List[str]]): Each folder, itself included, and the names of its
-        files.
+    """Find all folders in a folder, itself included, and the names of their files,
+    except hidden ones. Links to other folders in it are an error, because they aren't
+    followed, and their files would be missing. Links within it are ignored.
     """
 
     def refuse(error: OSError) -> None:
@@ -132,10 +124,7 @@ def check_unpacked(size: int, path: Path) -> None:
 def open_binary(
     path: Path, progress: Progress = lambda count: None
 ) -> Iterator[IO[bytes]]:
-    """Open a file, and unpack it if it is packed.
-
-    progress (Callable[[int], object]): Called with the bytes read from the disk.
-    """
+    """Open a file, and unpack it if it is packed."""
     try:
         with io.BufferedReader(_CountedFile(path, progress)) as file:
             if file.peek(2)[:2] == GZIP_MAGIC:
@@ -150,10 +139,8 @@ def open_binary(
 
 
 def read_binary_lines(path: Path, progress: Progress) -> Iterator[bytes | None]:
-    """Read the lines of a file, each with its line feed. Nothing else ends a line.
-
-    progress (Callable[[int], object]): Called with the bytes read from the disk.
-    YIELDS (Optional[bytes]): The line, or None if it has more than `MAX_LINE` bytes.
+    """Read the lines of a file, each with its line feed, or None if it has more than
+    `MAX_LINE` bytes. Nothing else ends a line.
     """
     with open_binary(path, progress) as file:
         while line := file.readline(MAX_LINE):
@@ -168,12 +155,8 @@ def read_binary_lines(path: Path, progress: Progress) -> Iterator[bytes | None]:
 def read_lines(
     path: Path, progress: Progress, on_error: Callable[[CorpusError], None]
 ) -> Iterator[tuple[int, str | None]]:
-    """Read the lines of a text file, without their line feeds.
-
-    progress (Callable[[int], object]): Called with the bytes read from the disk.
-    on_error (Callable[[CorpusError], None]): Called for lines that can't be read.
-    YIELDS (Tuple[int, Optional[str]]): The number of the line, from 1, and the line,
-        or None if it can't be read.
+    """Read the lines of a text file, without their line feeds, and the number of each
+    from 1. One that can't be read is None, after `on_error` was called.
     """
     for number, data in enumerate(read_binary_lines(path, progress), 1):
         try:
@@ -198,12 +181,8 @@ def read_text(
 def decode(
     data: bytes, path: Path, line: int | None = None, *, errors: str = "strict"
 ) -> str:
-    """Decode UTF-8, or raise an error that says where it isn't. So do NUL characters,
-    which are what UTF-16 looks like.
-
-    data (bytes): A line, or all lines of a file.
-    line (Optional[int]): The number of the line, if it is one.
-    errors (str): What to do with bytes that aren't UTF-8, see `bytes.decode`.
+    """Decode a line, or all lines of a file, or raise an error that says where they
+    aren't UTF-8. So do NUL characters, which are what UTF-16 looks like.
     """
     start = data.find(b"\0")
     reason = "NUL characters, as in UTF-16. Save it as UTF-8"

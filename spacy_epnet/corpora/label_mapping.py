@@ -68,13 +68,8 @@ def make_label_mapping(
     cut_types: str | None = None,
     groups: Path | None = None,
 ) -> LabelMapping:
-    """Make a label mapping of the options of a command.
-
-    types (Optional[str]): Types or groups to keep, separated by commas.
-    drop_types (Optional[str]): Types or groups to drop, separated by commas.
-    rename (Iterable[str]): New names, each as OLD=NEW.
-    cut_types (Optional[str]): A text at which names are cut.
-    groups (Optional[Path]): A file with groups.
+    """Make a label mapping of the options of a command: types or groups of a file with
+    commas between them, and new names, each as OLD=NEW.
     """
     by_group = {} if groups is None else read_groups(groups)
     kept = None if types is None else resolve_types(types.split(","), by_group)

@@ -25,7 +25,8 @@ from spacy.training import Corpus, Example
 from spacy.vocab import Vocab
 
 from ..errors import CorpusError, SettingError
-from .docbins import list_docbins, read_docs
+from .docbins import PATTERN, read_docs
+from .files import list_files
 
 Augmenter: TypeAlias = Callable[[Language, Example], Iterable[Example]]
 Blocks: TypeAlias = dict[str, dict[str, Any]]  # of a config, by the name of the corpus
@@ -190,7 +191,7 @@ def _read_docs(name: str, part: Part, vocab: Vocab, limit: int = 0) -> list[Doc]
     """Read a corpus, and prefix its types with its name."""
     found = (
         doc
-        for file in list_docbins(part.path)
+        for file in list_files([part.path], PATTERN)
         for doc in read_docs(file, vocab)
         if len(doc)
     )

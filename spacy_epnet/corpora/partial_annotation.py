@@ -28,14 +28,12 @@ def write_marked(
     RETURNS (Tuple[int, int]): The number of docs, and of spans marked as missing.
     """
     docs = Corpus(corpus, nlp.vocab).docs
+    marked = mark_missing(nlp, docs, types_of=types_of)
     spans = 0
-    with (
-        open_shards(output) as writer,
-        tqdm(total=len(docs), desc="Predicting", disable=None) as bar,
-    ):
-        for doc, missing in mark_missing(nlp, docs, types_of=types_of):
+    with open_shards(output) as writer:
+        bar = tqdm(marked, total=len(docs), desc="Predicting", disable=None)
+        for doc, missing in bar:
             writer.add(doc)
-            bar.update()
             spans += len(missing)
     return len(docs), spans
 

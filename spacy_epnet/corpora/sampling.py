@@ -21,8 +21,6 @@ def sample_greedily(
     those of the type, and all their entities count.
 
     mentions (Sequence[Counter[str]]): The entities of each sentence by type.
-    shots (int): The wanted number of mentions of each type.
-    seed (int): The seed of the random numbers.
     RETURNS (List[int]): Indices of the sentences, in the order of drawing.
     """
     rng = random.Random(seed)
@@ -41,26 +39,17 @@ def sample_greedily(
 
 
 class SupportSets(NamedTuple):
-    """Support sets that were written.
+    """Support sets that were written."""
 
-    manifests (Dict[Path, Manifest]): The manifest of each.
-    rare (Dict[str, int]): Mentions of types that the corpus has fewer of than wanted.
-    """
-
-    manifests: dict[Path, Manifest]
-    rare: dict[str, int]
+    manifests: dict[Path, Manifest]  # of each
+    rare: dict[str, int]  # mentions of types of which the corpus has too few
 
 
 def write_support_sets(
     path: Path, output: Path, *, shots: int = 5, seed: int = 0, count: int = 1
 ) -> SupportSets:
-    """Sample support sets by `sample_greedily`, and write them with their manifests.
-
-    path (Path): The corpus to sample from.
-    output (Path): The support set. If there are several, the seed is added to the name.
-    shots (int): The wanted number of mentions of each type.
-    seed (int): The seed of the first set. The others have the next ones.
-    count (int): The number of sets.
+    """Sample support sets by `sample_greedily`, and write them with their manifests. If
+    there are several, each has a seed of its own, which is added to its name.
     """
     seeds = range(seed, seed + count)
     outputs = [output]
@@ -84,10 +73,7 @@ def write_support_sets(
 
 
 def write_given_support(path: Path, output: Path, indices: Path) -> Manifest:
-    """Write a support set of given sentences, with its manifest.
-
-    indices (Path): The sentences: a manifest, a JSON list, or one index a line.
-    """
+    """Write a support set of given sentences, see `Corpus.read_indices`."""
     check_support_places([output], [path, indices])
     corpus = Corpus(path)
     return corpus.write_support(
@@ -107,21 +93,15 @@ class EpisodeSampler:
     """Draw N-way K~2K episodes by the rules of Few-NERD: a sentence has entities of the
     episode's types only, each type occurs K to 2K times, and no sentence is in both
     sets.
-
-    mentions (Sequence[Counter[str]]): The entities of each sentence by type.
-    ways (int): N, the number of types of an episode.
-    shots (int): K of the support set.
-    query_shots (int): K of the query set.
-    seed (int): The seed of the random numbers.
     """
 
     def __init__(
         self,
-        mentions: Sequence[Counter[str]],
+        mentions: Sequence[Counter[str]],  # of each sentence
         *,
-        ways: int,
-        shots: int,
-        query_shots: int,
+        ways: int,  # N
+        shots: int,  # K of the support set
+        query_shots: int,  # K of the query set
         seed: int,
     ):
         self.mentions = mentions

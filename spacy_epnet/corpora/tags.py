@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import groupby
 from numbers import Integral
 from typing import Literal, NamedTuple, TypeAlias, TypeGuard
 from unicodedata import category
@@ -10,12 +11,7 @@ Scheme: TypeAlias = Literal["bio", "iob1", "bioes", "io"]
 
 
 class Entity(NamedTuple):
-    """An entity, by token or by character.
-
-    start (int): The first one.
-    end (int): The one after the last.
-    label (str): The type.
-    """
+    """An entity, by token or by character. The one at its end isn't part of it."""
 
     start: int
     end: int
@@ -27,7 +23,8 @@ PREFIXES: dict[str, str] = {"bio": "BI", "iob1": "BI", "bioes": "BIESLU"}
 # Categories of Unicode: spaces and marks of format, fine only beside other characters.
 INVISIBLE = {"Cf", "Zs"}
 UNPRINTABLE = {"Cc", "Cs", "Zl", "Zp"}  # controls, half of a surrogate pair, line ends
-SINGLE, LAST = "SU", "EL"  # BIOES and BILUO have different letters for the same
+# Prefixes of the first and of the last token. BIOES and BILUO differ in some letters.
+FIRST, LAST = {"", "B", "S", "U"}, {"S", "U", "E", "L"}
 
 
 def is_label(value: object) -> TypeGuard[str]:
@@ -47,84 +44,60 @@ def is_offset(value: object) -> TypeGuard[int]:
 
 
 class TagError(ValueError):
-    """A sequence breaks the rules of its scheme.
-
-    index (int): The tag that breaks them.
-    """
+    """A sequence breaks the rules of its scheme."""
 
     def __init__(self, index: int, message: str):
         super().__init__(message)
-        self.index = index
+        self.index = index  # of the tag that breaks them
 
 
 def read_tags(tags: Sequence[str], scheme: Scheme) -> list[Entity]:
     """Find the entities of a sentence.
 
-    tags (Sequence[str]): One tag for each token.
     scheme (Scheme): "bio" if every entity begins with B-, "iob1" if only one right
         after another of its type does, "bioes" if last and single tokens are marked
         as well, "io" if tags are bare types and a run of equal tags is one entity.
-    RETURNS (List[Entity]): The entities.
     """
     if scheme == "io":
         return _read_runs(tags)
-    read = _read_bioes if scheme == "bioes" else _read_bio
-    return read(tags, scheme)
+    entities: list[Entity] = []
+    start, label = 0, ""  # of the entity that has begun
+    for i, tag in enumerate(tags):
+        prefix, new = split_tag(tag, i, scheme)
+        continues = prefix not in FIRST and new == label
+        if prefix not in FIRST and not continues and scheme != "iob1":
+            raise TagError(i, f"{tag} doesn't continue an entity of its type")
+        if label and not continues:
+            if scheme == "bioes":
+                raise TagError(i, f"{tag} comes before the entity {label} has ended")
+            entities.append(Entity(start, i, label))
+        if not continues:
+            start, label = i, new
+        if prefix in LAST:
+            entities.append(Entity(start, i + 1, label))
+            label = ""
+    if label:
+        if scheme == "bioes":
+            raise TagError(len(tags) - 1, f"the entity {label} has no end")
+        entities.append(Entity(start, len(tags), label))
+    return entities
 
 
 def _read_runs(tags: Sequence[str]) -> list[Entity]:
     entities: list[Entity] = []
     start = 0
-    for i in range(1, len(tags) + 1):
-        if i == len(tags) or tags[i] != tags[start]:
-            if tags[start] != OUTSIDE:
-                entities.append(Entity(start, i, tags[start]))
-            start = i
-    return entities
-
-
-def _read_bio(tags: Sequence[str], scheme: Scheme) -> list[Entity]:
-    entities: list[Entity] = []
-    start, label = 0, ""
-    for i, tag in enumerate(tags):
-        if tag == OUTSIDE:
-            prefix, new = "", ""
-        else:
-            prefix, new = split_tag(tag, i, scheme)
-        continues = prefix == "I" and new == label
-        if prefix == "I" and not continues and scheme == "bio":
-            raise TagError(i, f"{tag} doesn't continue an entity of its type")
-        if label and not continues:
-            entities.append(Entity(start, i, label))
-        if not continues:
-            start, label = i, new
-    if label:
-        entities.append(Entity(start, len(tags), label))
-    return entities
-
-
-def _read_bioes(tags: Sequence[str], scheme: Scheme) -> list[Entity]:
-    entities: list[Entity] = []
-    start, label = 0, ""
-    for i, tag in enumerate(tags):
-        prefix, new = ("", "") if tag == OUTSIDE else split_tag(tag, i, scheme)
-        begins = prefix in ("", "B", *SINGLE)
-        if begins and label:
-            raise TagError(i, f"{tag} comes before the entity {label} has ended")
-        if not begins and new != label:
-            raise TagError(i, f"{tag} doesn't continue an entity of its type")
-        if begins:
-            start, label = i, new
-        if prefix and prefix in SINGLE + LAST:
-            entities.append(Entity(start, i + 1, label))
-            label = ""
-    if label:
-        raise TagError(len(tags) - 1, f"the entity {label} has no end")
+    for tag, run in groupby(tags):
+        end = start + len([*run])
+        if tag != OUTSIDE:
+            entities.append(Entity(start, end, tag))
+        start = end
     return entities
 
 
 def split_tag(tag: str, index: int, scheme: Scheme) -> tuple[str, str]:
-    """Split a tag into its prefix and its type."""
+    """Split a tag into its prefix and its type, which O has none of."""
+    if tag == OUTSIDE:
+        return "", ""
     prefix, label = tag[:1], tag[2:]
     if not has_prefix(tag) or prefix not in PREFIXES[scheme] or not is_label(label):
         expected = ", ".join(f"{letter}-TYPE" for letter in PREFIXES[scheme])
@@ -146,11 +119,8 @@ def write_tags(length: int, entities: Iterable[Entity]) -> list[str]:
 
 
 def detect_scheme(sentences: Iterable[Sequence[str]]) -> Scheme | None:
-    """Detect the scheme of tags.
-
-    sentences (Iterable[Sequence[str]]): The tags of each sentence.
-    RETURNS (Optional[Scheme]): The scheme, BIO if several fit, or None if these are no
-        tags: none has a prefix, and none is O.
+    """Detect the scheme of the tags of sentences: BIO if several fit, or None if these
+    are no tags, because none has a prefix, and none is O.
     """
     prefixes = set()
     marks_begin = continues_nothing = has_outside = False
@@ -166,6 +136,6 @@ def detect_scheme(sentences: Iterable[Sequence[str]]) -> Scheme | None:
             previous = tag
     if prefixes == {""}:
         return "io" if has_outside else None
-    if prefixes & set(SINGLE + LAST):
+    if prefixes & LAST:
         return "bioes"
     return "iob1" if continues_nothing and not marks_begin else "bio"

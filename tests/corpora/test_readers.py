@@ -34,6 +34,14 @@ def test_conll2012_brackets(convert_text):
     assert [len(doc) for doc in docs] == [6, 1]
 
 
+def test_comments_in_conll2012(convert_text):
+    rows = CONLL2012.replace("bc/cctv/00/cctv_0000 0 1", "# note\nbc/cctv 0 1", 1)
+    docs, report = convert_text(rows, name="a_gold_conll", comment="#")
+    expected, _ = convert_text(CONLL2012, name="b_gold_conll")
+    assert get_words(docs) == get_words(expected)
+    assert report.docs == 3
+
+
 def test_folders_of_ontonotes_have_more_than_gold_files(tmp_path):
     folder = tmp_path / "train" / "bc"
     folder.mkdir(parents=True)

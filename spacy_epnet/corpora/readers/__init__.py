@@ -22,16 +22,11 @@ Reader: TypeAlias = Callable[[Path, Reading], Iterator[Document]]
 
 
 class Format(NamedTuple):
-    """A format of corpora.
-
-    read (Reader): Reads a file.
-    suffixes (Tuple[str, ...]): Endings of names of files in this format.
-    opening (bytes): A regular expression for the first line, b"" for none.
-    """
+    """A format of corpora."""
 
     read: Reader
-    suffixes: tuple[str, ...] = ()
-    opening: bytes = b""
+    suffixes: tuple[str, ...] = ()  # of names of files
+    opening: bytes = b""  # a regular expression for the first line, if there is one
 
 
 FORMATS = {

@@ -4,10 +4,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from ...errors import CorpusError
-from ..documents import Reading, Sentence, TokenDocument
-from ..files import read_lines
+from ..documents import Reading, TokenDocument
 from ..tags import Entity, TagError, is_label
+from .columns import join_blocks, read_blocks
 
 GOLD_CONLL = "*_gold_conll"  # files of OntoNotes' folders
 BEGIN, END = "#begin document", "#end document"
@@ -18,49 +17,15 @@ CELLS = re.compile(r"[ \t]+")
 
 def read_conll2012(path: Path, reading: Reading) -> Iterator[TokenDocument]:
     """Read a `*_gold_conll` file. A document with several parts becomes several."""
-    sentences: list[Sentence] = []
-    words: list[str] = []
-    names: list[str] = []
-    first_line = 1
-    is_broken = False
+    blocks = read_blocks(path, reading, (BEGIN, END), _read_row)
+    return join_blocks(path, reading, blocks, read_brackets, has_documents=True)
 
-    def finish_sentence() -> None:
-        nonlocal words, names, is_broken
-        if words and not is_broken:
-            try:
-                entities = read_brackets(names)
-            except TagError as err:
-                line = first_line + err.index
-                reading.on_error(CorpusError(path, str(err), line))
-            else:
-                sentences.append(Sentence(words, entities))
-        words, names, is_broken = [], [], False
 
-    for number, line in read_lines(path, reading.progress, reading.on_error):
-        if line is None:
-            is_broken = True
-        elif line.startswith((BEGIN, END)):
-            finish_sentence()
-            if sentences:
-                yield TokenDocument(sentences)
-                sentences = []
-        elif not line.strip(" \t"):
-            finish_sentence()
-        else:
-            cells = CELLS.split(line.strip(" \t"))
-            if len(cells) <= NAME_COLUMN + 1:
-                reason = f"the row has {len(cells)} columns, too few for CoNLL-2012"
-                if not is_broken:
-                    reading.on_error(CorpusError(path, reason, number))
-                is_broken = True
-                continue
-            if not words:
-                first_line = number
-            words.append(cells[WORD_COLUMN])
-            names.append(cells[NAME_COLUMN])
-    finish_sentence()
-    if sentences:
-        yield TokenDocument(sentences)
+def _read_row(line: str) -> tuple[str, str]:
+    cells = CELLS.split(line.strip(" \t"))
+    if len(cells) <= NAME_COLUMN + 1:
+        raise ValueError(f"the row has {len(cells)} columns, too few for CoNLL-2012")
+    return cells[WORD_COLUMN], cells[NAME_COLUMN]
 
 
 def read_brackets(names: list[str]) -> list[Entity]:

@@ -3,12 +3,11 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
 from ..docbins import read_docs
 from ..docs import META_KEY, cut_doc
-from ..documents import Reading, Sentence, TokenDocument
+from ..documents import Reading, TokenDocument
 from ..tags import Entity
 
 MISSING = 0
@@ -18,14 +17,12 @@ def read_docbin(path: Path, reading: Reading) -> Iterator[TokenDocument]:
     """Read a `.spacy` file."""
     for doc in read_docs(path, Vocab(), reading.progress):
         if len(doc):
+            has_starts = doc.has_annotation("SENT_START")
+            starts = [bool(has_starts and token.is_sent_start) for token in doc]
+            entities = [Entity(ent.start, ent.end, ent.label_) for ent in doc.ents]
+            unknown = [token.ent_iob == MISSING for token in doc]
             meta = doc.user_data.get(META_KEY)
-            known = meta if isinstance(meta, dict) else None
-            yield TokenDocument(_read_sentences(doc), known)
-
-
-def _read_sentences(doc: Doc) -> list[Sentence]:
-    has_starts = doc.has_annotation("SENT_START")
-    starts = [bool(has_starts and token.is_sent_start) for token in doc]
-    entities = [Entity(ent.start, ent.end, ent.label_) for ent in doc.ents]
-    unknown = [token.ent_iob == MISSING for token in doc]
-    return list(cut_doc(doc, starts, entities, unknown))
+            yield TokenDocument(
+                list(cut_doc(doc, starts, entities, unknown)),
+                meta if isinstance(meta, dict) else None,
+            )

@@ -12,10 +12,6 @@ from ..tags import Entity
 TEXT, TAGS = "TEXT", "TAGS"
 
 
-class _Refused(Exception):
-    """XML could make its reader fetch files or fill the memory."""
-
-
 def read_i2b2(path: Path, reading: Reading) -> Iterator[TextDocument]:
     """Read a file of the 2014 de-identification task, which is one document. The type
     of an entity is the TYPE of its tag, such as DOCTOR, and not its name, such as NAME.
@@ -33,7 +29,9 @@ def read_i2b2(path: Path, reading: Reading) -> Iterator[TextDocument]:
         inside.append(name)
 
     def refuse(*args: object) -> None:
-        raise _Refused("it declares a document type or entities, which isn't allowed")
+        # They could make a reader fetch files or fill the memory.
+        reason = "refused: it declares a document type or entities, which isn't allowed"
+        raise CorpusError(path, reason, parser.CurrentLineNumber)
 
     parser.StartElementHandler = start
     parser.EndElementHandler = lambda name: inside.pop()
@@ -45,9 +43,6 @@ def read_i2b2(path: Path, reading: Reading) -> Iterator[TextDocument]:
     try:
         parser.Parse(data, True)
         yield _make_document(path, "".join(text), tags)
-    except _Refused as err:
-        line = parser.CurrentLineNumber
-        reading.on_error(CorpusError(path, f"refused: {err}", line))
     except expat.ExpatError as err:
         reason = f"malformed XML: {expat.ErrorString(err.code)}"
         reading.on_error(CorpusError(path, reason, err.lineno))

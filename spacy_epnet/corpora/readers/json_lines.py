@@ -23,7 +23,7 @@ from ..tags import Entity, is_label, is_offset, read_tags
 REJECTED = "records that weren't annotated, or that an annotator rejected or skipped"
 SEVERAL = "records with several annotations, of which the first was taken"
 SEVERAL_LABELS = "spans with several labels, of which the first was taken"
-PARTS = ("support", "query")  # of an episode
+SUPPORT, QUERY = "support", "query"  # of an episode
 
 Record: TypeAlias = dict[str, Any]  # whatever a file has
 
@@ -35,7 +35,7 @@ def read_json(path: Path, reading: Reading) -> Iterator[Document]:
         try:
             if not isinstance(record, dict):
                 raise ValueError("the record isn't an object")
-            if "support" in record and "query" in record:
+            if SUPPORT in record and QUERY in record:
                 episodes += 1
                 documents = _read_episode(record, episodes, line)
             else:
@@ -111,7 +111,7 @@ DECODER = json.JSONDecoder(
 def _read_episode(record: Record, number: int, line: int | None) -> list[TokenDocument]:
     """Read an episode of Few-NERD: words and bare types of the sentences."""
     documents = []
-    for part in PARTS:
+    for part in (SUPPORT, QUERY):
         sentences = zip(record[part]["word"], record[part]["label"], strict=True)
         for words, tags in sentences:
             if len(words) != len(tags):
