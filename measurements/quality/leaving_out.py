@@ -23,7 +23,7 @@ from spacy.language import Language
 from spacy.util import load_config
 
 from spacy_epnet.cli.benchmark import run_benchmark
-from spacy_epnet.corpora.mixing import split_type
+from spacy_epnet.corpora.labels import split_type
 from spacy_epnet.evaluation.benchmark import Benchmark, Profile, make_targets
 from spacy_epnet.evaluation.results import to_markdown
 from spacy_epnet.recognizer.pipeline import find_recognizer

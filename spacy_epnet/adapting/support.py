@@ -9,7 +9,7 @@ from spacy.tokens import Doc, Span
 from spacy.training import Example
 
 from ..corpora.docs import copy_tokens, shorten
-from ..corpora.tags import is_label, is_offset
+from ..corpora.labels import is_label, is_offset
 from ..errors import SettingError, SupportError
 from ..overlaps import drop_overlaps
 from ..recognizer.base import FewShotRecognizer

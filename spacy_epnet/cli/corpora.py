@@ -1,7 +1,7 @@
 import typer
 
 from ..console import msg, show
-from ..corpora.mixing import split_type
+from ..corpora.labels import split_type
 from ..recognizer.pipeline import find_recognizer
 from ..sources.catalog import load_pipeline
 from ._app import epnet_cli

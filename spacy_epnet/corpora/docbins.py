@@ -14,7 +14,7 @@ from spacy.vocab import Vocab
 from ..errors import CorpusError
 from ..writing import write_whole
 from .files import Progress, check_unpacked, open_binary
-from .tags import is_label
+from .labels import is_label
 
 # Attributes of a corpus. Fewer columns are written faster.
 ATTRS = ["ENT_IOB", "ENT_TYPE", "SENT_START"]

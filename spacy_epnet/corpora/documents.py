@@ -7,7 +7,8 @@ from typing import NamedTuple, TypeAlias
 
 from ..errors import CorpusError
 from .files import Progress
-from .tags import Entity, is_label, is_offset
+from .labels import is_label, is_offset
+from .tags import Entity
 
 Meta: TypeAlias = dict[str, str | int]
 

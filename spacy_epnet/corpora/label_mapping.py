@@ -8,7 +8,8 @@ import srsly
 
 from ..errors import CorpusError, SettingError
 from .files import read_text
-from .tags import Entity, is_label
+from .labels import is_label
+from .tags import Entity
 
 GROUP_MARK = "@"
 MAX_GROUPS = 100_000  # characters of a file

@@ -27,12 +27,10 @@ from spacy.vocab import Vocab
 from ..errors import CorpusError, SettingError
 from .docbins import PATTERN, read_docs
 from .files import list_files
+from .labels import SEPARATOR, set_corpus
 
 Augmenter: TypeAlias = Callable[[Language, Example], Iterable[Example]]
 Blocks: TypeAlias = dict[str, dict[str, Any]]  # of a config, by the name of the corpus
-
-CORPUS_KEY = "epnet_corpus"  # of `doc.user_data`
-SEPARATOR = ":"  # between a corpus and its types
 
 
 class Part(BaseModel):
@@ -54,22 +52,6 @@ class Part(BaseModel):
     author: str | None = None
     license: str | None = None
     url: str | None = None
-
-
-def set_corpus(doc: Doc, corpus: str) -> None:
-    """Set the corpus of a doc. Its entities are then of that corpus's types."""
-    doc.user_data[CORPUS_KEY] = corpus
-
-
-def get_corpus(doc: Doc) -> str | None:
-    """Return the corpus of a doc, if it is known."""
-    return doc.user_data.get(CORPUS_KEY)
-
-
-def split_type(name: str) -> tuple[str, str]:
-    """Split a type into its corpus and its name there."""
-    corpus, _, label = name.partition(SEPARATOR)
-    return corpus, label
 
 
 def make_mixed_corpus(

@@ -17,7 +17,7 @@ from ..overlaps import drop_overlaps
 from .corpus import Corpus
 from .docbins import open_shards
 from .docs import copy_tokens
-from .mixing import set_corpus
+from .labels import set_corpus
 
 
 def write_marked(

@@ -1,11 +1,10 @@
 """Convert tag sequences to entities and back."""
 
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 from itertools import groupby
-from numbers import Integral
-from typing import Literal, NamedTuple, TypeAlias, TypeGuard
-from unicodedata import category
+from typing import Literal, NamedTuple, TypeAlias
+
+from .labels import is_label
 
 Scheme: TypeAlias = Literal["bio", "iob1", "bioes", "io"]
 
@@ -20,27 +19,8 @@ class Entity(NamedTuple):
 
 OUTSIDE = "O"
 PREFIXES: dict[str, str] = {"bio": "BI", "iob1": "BI", "bioes": "BIESLU"}
-# Categories of Unicode: spaces and marks of format, fine only beside other characters.
-INVISIBLE = {"Cf", "Zs"}
-UNPRINTABLE = {"Cc", "Cs", "Zl", "Zp"}  # controls, half of a surrogate pair, line ends
 # Prefixes of the first and of the last token. BIOES and BILUO differ in some letters.
 FIRST, LAST = {"", "B", "S", "U"}, {"S", "U", "E", "L"}
-
-
-def is_label(value: object) -> TypeGuard[str]:
-    """Check whether a value can be the name of a type: text that can be seen."""
-    return isinstance(value, str) and _is_visible(value)
-
-
-@lru_cache(maxsize=1 << 16)
-def _is_visible(text: str) -> bool:
-    kinds = {category(char) for char in text}
-    return bool(kinds - INVISIBLE) and not kinds & UNPRINTABLE
-
-
-def is_offset(value: object) -> TypeGuard[int]:
-    """Check whether a value can be an offset: a whole number."""
-    return isinstance(value, (int, Integral)) and not isinstance(value, bool)
 
 
 class TagError(ValueError):

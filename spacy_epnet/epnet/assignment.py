@@ -16,7 +16,7 @@ import numpy
 from thinc.api import Model
 from thinc.types import Floats2d
 
-from ..corpora.mixing import split_type
+from ..corpora.labels import split_type
 from ..errors import InvalidSettingError
 from ..recognizer.spans import SpanPool, get_layout, get_span_pool
 from ..recognizer.task import AdaptTask

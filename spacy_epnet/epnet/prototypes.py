@@ -8,7 +8,7 @@ import numpy
 from spacy.tokens import Doc
 from thinc.api import Ops, get_array_module
 
-from ..corpora.mixing import get_corpus, split_type
+from ..corpora.labels import get_corpus, split_type
 from ..types import Bools2d
 from .types import Prototypes, Rows
 

@@ -6,8 +6,7 @@ from typing import Any
 from spacy.tokens import Doc
 from thinc.api import Model
 
-from ..corpora.mixing import get_corpus
-from ..corpora.tags import is_label
+from ..corpora.labels import get_corpus, is_label
 from ..encoder.listeners import count_unfed, get_listeners, get_upstream
 from ..errors import PipelineError, SettingError
 

@@ -11,7 +11,7 @@ from spacy.pipeline import Sentencizer
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
-from ..corpora.mixing import get_corpus
+from ..corpora.labels import get_corpus
 from ..errors import PipelineError
 from ..types import Bools1d, Ints1d
 

@@ -6,13 +6,8 @@ from spacy.tokens import Doc, DocBin, Span
 from spacy.training import Example
 from spacy.util import registry
 
-from spacy_epnet.corpora.mixing import (
-    get_corpus,
-    make_mixed_corpus,
-    make_mixed_labels,
-    set_corpus,
-    split_type,
-)
+from spacy_epnet.corpora.labels import get_corpus, set_corpus, split_type
+from spacy_epnet.corpora.mixing import make_mixed_corpus, make_mixed_labels
 
 from ..conftest import get_ents, train
 

@@ -5,7 +5,7 @@ import spacy
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin, Span
 
-from spacy_epnet.corpora.mixing import get_corpus
+from spacy_epnet.corpora.labels import get_corpus
 from spacy_epnet.corpora.partial_annotation import mark_missing
 
 from ..util.commands import run

@@ -2,13 +2,8 @@ import random
 
 import pytest
 
-from spacy_epnet.corpora.tags import (
-    TagError,
-    detect_scheme,
-    is_label,
-    read_tags,
-    write_tags,
-)
+from spacy_epnet.corpora.labels import is_label
+from spacy_epnet.corpora.tags import TagError, detect_scheme, read_tags, write_tags
 from spacy_epnet.recognizer.checks import check_label
 
 ENTITIES = [(0, 2, "A"), (2, 3, "A"), (3, 4, "B"), (6, 8, "A")]

@@ -10,7 +10,8 @@ from typing import NamedTuple
 from ...errors import CorpusError
 from ..documents import Reading, Sentence, TokenDocument
 from ..files import read_lines
-from ..tags import Entity, Scheme, TagError, detect_scheme, is_label, read_tags
+from ..labels import is_label
+from ..tags import Entity, Scheme, TagError, detect_scheme, read_tags
 
 DOCSTART = "-DOCSTART-"
 SAMPLE_SIZE = 5000  # sentences by which the scheme is detected

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ..documents import Reading, TokenDocument
-from ..tags import Entity, TagError, is_label
+from ..labels import is_label
+from ..tags import Entity, TagError
 from .columns import join_blocks, read_blocks
 
 GOLD_CONLL = "*_gold_conll"  # files of OntoNotes' folders

@@ -18,7 +18,8 @@ from ..documents import (
     check_span,
 )
 from ..files import BOM, decode, open_binary, read_lines, read_text
-from ..tags import Entity, is_label, is_offset, read_tags
+from ..labels import is_label, is_offset
+from ..tags import Entity, read_tags
 
 REJECTED = "records that weren't annotated, or that an annotator rejected or skipped"
 SEVERAL = "records with several annotations, of which the first was taken"
