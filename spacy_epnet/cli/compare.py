@@ -47,7 +47,7 @@ def compare_cli(
         comparison = read_comparison(files)
         write_json(output, comparison.to_dict())
         if plot is not None:
-            save(draw_comparison(comparison.list_rows()), plot)
+            save(draw_comparison(comparison.rows), plot)
     show(to_markdown(*comparison.get_table()))
     for path in filter(None, (output, plot)):
         msg.good("Wrote the figures", str(path))

@@ -1,7 +1,7 @@
 """Results of several benchmarks side by side."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import fmean
@@ -62,50 +62,45 @@ class Comparison:
 
     targets: list[str]  # those first that all systems have
     shared: list[str]  # those that all systems have
-    scores: dict[str, Scores]  # of each system
-
-    def list_rows(self) -> list[Row]:
-        """List the figures, few shots first."""
-        kinds = {case.shots for scores in self.scores.values() for case in scores}
-        rows = [
-            self.make_row(name, shots)
-            for shots in sorted(kinds, key=lambda shots: shots or 0)
-            for name in self.scores
-        ]
-        return [row for row in rows if row.targets]
-
-    def make_row(self, name: str, shots: int | None) -> Row:
-        """Summarize what a system has with support sets of one kind."""
-        first = next(iter(self.scores))
-        groups: dict[str, list[float | None]] = defaultdict(list)
-        differences = []  # for support sets of the shared targets that both have
-        for case, f in self.scores[name].items():
-            if case.shots == shots:
-                groups[case.target].append(f)
-                other = self.scores[first].get(case) if name != first else None
-                if case.target in self.shared and f is not None and other is not None:
-                    differences.append(f - other)
-        targets = {target: summarize(values) for target, values in groups.items()}
-        spreads: list[Any]
-        spreads = [targets.get(target, {}).get("f") for target in self.shared]
-        return Row(
-            name,
-            shots,
-            targets,
-            fmean(s["mean"] for s in spreads) if spreads and all(spreads) else None,
-            fmean(differences) if differences else None,
-            get_p_value(differences) if differences else None,
-        )
+    rows: list[Row]  # few shots first
 
     def get_table(self) -> tuple[list[str], list[list[str]]]:
         """Return the header and the rows of a table."""
         header = ["system", "shots", *self.targets, "average", "difference"]
-        return header, [row.show(self.targets) for row in self.list_rows()]
+        return header, [row.show(self.targets) for row in self.rows]
 
     def to_dict(self) -> dict[str, Any]:
         """Return all figures, for JSON."""
-        rows = [asdict(row) for row in self.list_rows()]
-        return {"targets": self.targets, "shared": self.shared, "rows": rows}
+        return asdict(self)
+
+
+def make_rows(systems: dict[str, Scores], shared: list[str]) -> Iterator[Row]:
+    """Summarize what each system has with support sets of each kind."""
+    kinds = {case.shots for scores in systems.values() for case in scores}
+    first = next(iter(systems.values()), {})
+    for shots in sorted(kinds, key=lambda shots: shots or 0):
+        for name, scores in systems.items():
+            groups: dict[str, list[float | None]] = defaultdict(list)
+            differences = []  # for support sets of the shared targets that both have
+            for case, f in scores.items():
+                if case.shots != shots:
+                    continue
+                groups[case.target].append(f)
+                other = None if scores is first else first.get(case)
+                if case.target in shared and f is not None and other is not None:
+                    differences.append(f - other)
+            targets = {target: summarize(values) for target, values in groups.items()}
+            spreads: list[Any] = [targets.get(t, {}).get("f") for t in shared]
+            is_whole = spreads and all(spreads)
+            if targets:
+                yield Row(
+                    name,
+                    shots,
+                    targets,
+                    fmean(s["mean"] for s in spreads) if is_whole else None,
+                    fmean(differences) if differences else None,
+                    get_p_value(differences) if differences else None,
+                )
 
 
 def summarize(values: list[float | None]) -> dict[str, Any]:
@@ -150,7 +145,8 @@ def read_comparison(files: Iterable[tuple[str, Path]]) -> Comparison:
         found.append(set(hashes))
     shared = [target for target in corpora if all(target in names for names in found)]
     others = [target for target in corpora if target not in shared]
-    return Comparison([*shared, *others], shared, scores)
+    rows = list(make_rows(scores, shared))
+    return Comparison([*shared, *others], shared, rows)
 
 
 def read_scores(name: str, data: dict[str, Any]) -> dict[str, Scores]:

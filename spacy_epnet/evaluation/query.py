@@ -24,14 +24,13 @@ class Query:
     """The annotated docs that recognizers are scored on, as token vectors."""
 
     def __init__(self, pipeline: RecognizerPipeline, docs: Iterable[Doc]):
-        self.examples = [make_bare_example(pipeline.nlp, doc) for doc in docs]
-        # As the recognizer gets them.
-        self._batches: list[tuple[list[Example], list[Doc], TokenVectors]] = []
+        examples = [make_bare_example(pipeline.nlp, doc) for doc in docs]
+        self._batches: list[tuple[list[Example], TokenVectors]] = []
         begin = perf_counter()
-        shown = tqdm(self.examples, "Encoding", unit="doc", disable=None, leave=False)
+        shown = tqdm(examples, "Encoding", unit="doc", disable=None, leave=False)
         for batch in minibatch(shown, BATCH_SIZE):
-            encoded = [eg.predicted for eg in batch]
-            self._batches.append((batch, encoded, pipeline.encode(encoded)))
+            tokens = pipeline.encode([eg.predicted for eg in batch])
+            self._batches.append((batch, tokens))
         self.seconds = perf_counter() - begin
 
     def score(
@@ -40,14 +39,16 @@ class Query:
         """Recognize the docs by a recognizer over the same encoder and score the result
         like `spacy evaluate`, without the docs at some indices.
         """
-        left_out = set(without)
-        for examples, encoded, tokens in self._batches:
-            docs = [doc.copy() for doc in encoded]
+        recognized: list[Example] = []
+        for examples, tokens in self._batches:
+            docs = [eg.predicted.copy() for eg in examples]
             pipe.set_annotations(docs, pipe.recognize(docs, tokens))
-            for eg, doc in zip(examples, docs, strict=True):
-                eg.predicted = doc
-        scored = [eg for i, eg in enumerate(self.examples) if i not in left_out]
-        return pipe.score(scored)
+            recognized += [
+                Example(doc, eg.reference, alignment=eg.alignment)
+                for doc, eg in zip(docs, examples, strict=True)
+            ]
+        left_out = set(without)
+        return pipe.score([eg for i, eg in enumerate(recognized) if i not in left_out])
 
 
 class Queries:
