@@ -151,7 +151,7 @@ def write_tables(folder: Path) -> None:
         path.write_text(page, encoding="utf8")
     with write_whole(folder / "tables.json") as path:
         srsly.write_json(path, comparison.to_dict())
-    save(draw_comparison(comparison.list_rows()), folder / "tables.svg")
+    save(draw_comparison(comparison.rows), folder / "tables.svg")
     print(page)
     msg.good("Wrote tables.md, tables.json and tables.svg", str(folder))
 

@@ -62,7 +62,7 @@ def make_page(comparison: Comparison, systems: list[System]) -> str:
         for shots in SHOTS:
             rows = [
                 row
-                for row in comparison.list_rows()
+                for row in comparison.rows
                 if row.shots == shots and row.name in {first, *names}
             ]
             if {row.name for row in rows} - {first}:

@@ -5,7 +5,7 @@ does, and are trained as spaCy's quickstart has it. That is made for 20,000 step
 steps are smaller, and the learning rate is higher, and rises and falls within them.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any, Literal, TypeAlias
@@ -138,7 +138,6 @@ class FineTuning(Benchmark):
         test: Corpus,
         queries: Queries,
         without: list[int],
-        on_docs: Callable[[int], object],
     ) -> tuple[dict[str, Any], dict[str, float]]:
         """Recognize the test set and score. See the base."""
         nlp = adapted.nlp
@@ -150,7 +149,6 @@ class FineTuning(Benchmark):
                 doc.set_ents(list(doc.spans[SPANS_KEY]))
             eg.predicted = doc
             forget_tensors(doc)
-            on_docs(1)
         seconds = {"encode_query": 0.0, "recognize": perf_counter() - begin}
         return score_examples(examples, without), seconds
 

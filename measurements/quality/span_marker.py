@@ -4,7 +4,6 @@ It begins with the encoder of a source pipeline. The package is an extra:
 pip install spacy-epnet[compare]
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -94,7 +93,6 @@ class SpanMarkerTuning(Benchmark):
         test: Corpus,
         queries: Queries,
         without: list[int],
-        on_docs: Callable[[int], object],
     ) -> tuple[dict[str, Any], dict[str, float]]:
         """Recognize the test set and score. See the base."""
         examples = [make_bare_example(adapted.nlp, doc) for doc in test.docs]
@@ -107,7 +105,6 @@ class SpanMarkerTuning(Benchmark):
             found = self.model.predict(words, batch_size=BATCH_SIZE)
             for doc, entities in zip(docs, found, strict=True):
                 doc.set_ents([make_span(doc, entity) for entity in entities])
-            on_docs(len(docs))
         seconds = {"encode_query": 0.0, "recognize": perf_counter() - begin}
         return score_examples(examples, without), seconds
 

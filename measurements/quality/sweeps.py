@@ -13,9 +13,9 @@ from typing import Annotated
 import srsly
 import typer
 
-from spacy_epnet.evaluation.outcomes import Outcome, make_table, summarize
 from spacy_epnet.evaluation.plots import Line
 from spacy_epnet.evaluation.results import Results, to_markdown
+from spacy_epnet.evaluation.sweep import Outcome, make_table, summarize
 
 
 def main(

@@ -2,14 +2,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any, Literal
 
-import srsly
 import typer
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.util import dot_to_dict, load_config
 from tqdm import tqdm
 
-from .._compat import import_code, parse_config_overrides
+from .._compat import parse_config_overrides
+from ..adapting import AdaptReport, adapt
 from ..console import msg
 from ..corpora.conversion import convert
 from ..corpora.corpus import Corpus
@@ -18,25 +18,16 @@ from ..recognizer.pipeline import is_pipeline
 from ..recognizer.settings import merge
 from ..sources.catalog import load_pipeline, locate_pipeline
 from ..writing import check_outputs, write_whole
-from ._app import epnet_cli
-from ._errors import report_errors
-from .options import (
-    WITH_SETTINGS,
-    CodeFile,
-    ComponentName,
-    GpuId,
-    ProfileName,
-    SettingsFile,
-    Source,
-)
+from . import options
+from ._app import epnet_cli, report_errors, write_json
 
 SECTION = "adapt"
 
 
-@epnet_cli.command("adapt", context_settings=WITH_SETTINGS)
+@epnet_cli.command("adapt", context_settings=options.WITH_SETTINGS)
 def adapt_cli(
     ctx: typer.Context,
-    model: Source,
+    model: options.Source,
     support: Annotated[
         Path,
         typer.Argument(
@@ -44,20 +35,20 @@ def adapt_cli(
         ),
     ],
     output: Annotated[Path, typer.Argument(help="Folder for the adapted pipeline")],
-    config: SettingsFile = None,
-    profile: ProfileName = None,
+    config: options.SettingsFile = None,
+    profile: options.ProfileName = None,
     labels: Annotated[
         Literal["replace", "extend"],
         typer.Option(
             help="Whether new types replace those of the source, or join them"
         ),
     ] = "replace",
-    name: ComponentName = None,
+    name: options.ComponentName = None,
     report: Annotated[
         Path | None, typer.Option(help="JSON file for what was done")
     ] = None,
-    code: CodeFile = None,
-    use_gpu: GpuId = -1,
+    code: options.ImportedCode = None,
+    use_gpu: options.GpuId = -1,
 ) -> None:
     """
     Teach a trained pipeline new entity types from a few marked examples. Settings
@@ -67,9 +58,6 @@ def adapt_cli(
 
     Example: spacy epnet adapt my_source tagged.iob adapted --adapt.max_steps 80
     """
-    from ..adapting import adapt
-
-    import_code(code)
     with report_errors("Nothing was adapted"):
         base, changes = read_settings(config, profile, ctx.args)
         inputs = [locate_pipeline(model), support, config, code]
@@ -92,9 +80,7 @@ def adapt_cli(
                 in_place=True,
                 **changes,
             )
-        if report is not None:
-            with write_whole(report) as path:
-                srsly.write_json(path, result.to_dict())
+        write_json(report, result.to_dict())
         with write_whole(output, may_replace=is_pipeline) as path:
             nlp.to_disk(path)
     print_result(result)
@@ -104,27 +90,23 @@ def adapt_cli(
 def read_settings(
     config: Path | None, profile: str | None, args: list[str]
 ) -> tuple[str, dict[str, Any]]:
-    """Read settings from a config file and from --adapt options.
-
-    RETURNS (Tuple[str, Dict[str, Any]]): The profile that they change, which is the
-        config's if none is given, and the settings that differ.
+    """Read the profile, which is the config's if none is given, and the settings that
+    differ from it, from a config file and from --adapt options.
     """
     names = [arg.removeprefix("--") for arg in args if arg.startswith("--")]
     strange = [name for name in names if not name.startswith(f"{SECTION}.")]
     if strange:
-        options = ", ".join(f"--{name}" for name in strange)
+        named = ", ".join(f"--{name}" for name in strange)
         raise SettingError(
-            f"There are no such options: {options}. Settings of the adaptation are "
+            f"There are no such options: {named}. Settings of the adaptation are "
             "given as --adapt.NAME, for example --adapt.lr 0.001."
         )
     settings: dict[str, Any] = {}
     if config is not None:
         sections = load_config(config, interpolate=True)
         if SECTION not in sections:
-            raise SettingError(
-                f"The config '{config}' has no section [adapt], such as "
-                "configs/adapt.cfg has."
-            )
+            what = "has no section [adapt], such as configs/adapt.cfg has"
+            raise SettingError(f"The config '{config}' {what}.")
         settings = dict(sections[SECTION])
     # What SPACY_CONFIG_OVERRIDES says is about the configs of trainings.
     overrides = dot_to_dict(parse_config_overrides([*args], env_var=None))
@@ -149,16 +131,16 @@ def read_examples(support: Path, nlp: Language) -> list[Doc]:
         return Corpus(converted).docs
 
 
-def print_result(result: Any) -> None:
+def print_result(result: AdaptReport) -> None:
     """Print the types of an adaptation, and its problems."""
     learning = result.learning
-    nothing = ("",) * len(learning.columns)
+    n_columns = len(learning.columns)
     rows = [
-        (label, count, *learning.cells.get(label, nothing))
+        (label, count, *learning.cells.get(label, ("",) * n_columns))
         for label, count in result.counts.items()
     ]
     header = ("type", "examples", *learning.columns)
-    aligns = ("l", "r", *("l" for _ in learning.columns))
+    aligns = ("l", "r", *("l",) * n_columns)
     msg.table(rows, header=header, aligns=aligns, divider=True)
     msg.info(f"{learning.summary}, in {result.seconds['total']:.1f} s")
     for problem in result.problems:

@@ -3,15 +3,15 @@ from typing import Annotated, Literal
 
 import typer
 
+from ..annotating import annotate
 from ..console import msg
-from ._app import epnet_cli
-from ._errors import report_errors
-from .options import CodeFile, GpuId, Source, decode_text
+from . import options
+from ._app import epnet_cli, report_errors
 
 
 @epnet_cli.command("annotate")
 def annotate_cli(
-    model: Source,
+    model: options.Source,
     inputs: Annotated[
         list[str],
         typer.Argument(
@@ -32,7 +32,7 @@ def annotate_cli(
         str,
         typer.Option(
             help="Field or column with the text. The others are kept",
-            callback=decode_text,
+            callback=options.decode,
         ),
     ] = "text",
     shard_size: Annotated[
@@ -73,8 +73,8 @@ def annotate_cli(
             "written to rejects.jsonl",
         ),
     ] = False,
-    code: CodeFile = None,
-    use_gpu: GpuId = -1,
+    code: options.CodeFile = None,
+    use_gpu: options.GpuId = -1,
 ) -> None:
     """
     Recognize the entities in a corpus of any size. The output is a folder of files, in
@@ -89,8 +89,6 @@ def annotate_cli(
     Example: spacy epnet annotate training/mine data annotated --engine ray --address
     auto
     """
-    from ..annotating import annotate
-
     with report_errors("The annotation stopped", output):
         summary = annotate(
             model,

@@ -1,45 +1,28 @@
 import itertools
-from collections import Counter
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from tqdm import tqdm
 
-from .._compat import import_code
 from ..console import msg
 from ..errors import InvalidSettingError
+from ..evaluation.benchmark import Benchmark, Profile, format_shots, make_targets
+from ..evaluation.results import Results, format_spread
 from ..sources.catalog import load_pipeline, locate_pipeline
 from ..writing import check_outputs
-from ._app import epnet_cli
-from ._errors import report_errors
+from . import options
+from ._app import epnet_cli, report_errors
 from .adapt import read_settings
-from .options import (
-    WITH_SETTINGS,
-    CodeFile,
-    ComponentName,
-    GpuId,
-    PerType,
-    ResultsPath,
-    SettingsFile,
-    Shots,
-    Source,
-    Supports,
-)
 
 
-@epnet_cli.command("benchmark", context_settings=WITH_SETTINGS)
+@epnet_cli.command("benchmark", context_settings=options.WITH_SETTINGS)
 def benchmark_cli(
     ctx: typer.Context,
-    model: Source,
-    corpora: Annotated[
-        list[Path],
-        typer.Argument(
-            help="DEV TEST of each target: support sets are from DEV, scored is TEST"
-        ),
-    ],
-    shots: Shots = "1,5",
-    supports: Supports = 5,
+    model: options.Source,
+    corpora: options.Corpora,
+    shots: options.Shots = "1,5",
+    supports: options.Supports = 5,
     seed: Annotated[int, typer.Option(help="Seed of the first support set", min=0)] = 0,
     given: Annotated[
         list[Path] | None,
@@ -55,12 +38,12 @@ def benchmark_cli(
             "the config's"
         ),
     ] = None,
-    config: SettingsFile = None,
-    output: ResultsPath = None,
-    name: ComponentName = None,
-    per_type: PerType = True,
-    code: CodeFile = None,
-    use_gpu: GpuId = -1,
+    config: options.SettingsFile = None,
+    output: options.ResultsPath = None,
+    name: options.ComponentName = None,
+    per_type: options.PerType = True,
+    code: options.ImportedCode = None,
+    use_gpu: options.GpuId = -1,
 ) -> None:
     """
     Measure few-shot recognition: sample support sets, adapt the source pipeline to
@@ -73,22 +56,19 @@ def benchmark_cli(
     Example: spacy epnet benchmark source a/dev.spacy a/test.spacy b/dev.spacy
     b/test.spacy --profile paper --profile default --output results.json
     """
-    from ..evaluation.benchmark import Benchmark, Profile, make_targets
-
-    import_code(code)
-    paths, options = split_paths(list(map(str, corpora)))
+    paths, settings = split_paths(corpora)
     with report_errors("The benchmark stopped", output):
         manifests = [find_manifest(path) for path in given or []]
         known = [*(given or []), *manifests, config, code]
         check_outputs([output], [locate_pipeline(model), *paths, *known])
-        profiles: dict[str, Any] = {}
+        profiles = {}
         chosen: str | None
         for chosen in profile or [None]:  # type: ignore[list-item]
-            base, changes = read_settings(config, chosen, [*ctx.args, *options])
+            base, changes = read_settings(config, chosen, [*ctx.args, *settings])
             profiles[base] = Profile(base, changes)
         benchmark = Benchmark(
             load_pipeline(model),
-            make_targets(list(map(Path, paths))),
+            make_targets(paths),
             profiles,
             read_shots(shots),
             list(range(seed, seed + supports)),
@@ -101,24 +81,14 @@ def benchmark_cli(
         msg.good("Wrote the results", str(output))
 
 
-def run_benchmark(benchmark: Any, output: Path | None) -> Any:
+def run_benchmark(benchmark: Benchmark, output: Path | None) -> Results:
     """Make all runs of a benchmark, or those that are left, with a bar."""
-    from ..evaluation.benchmark import format_shots
-    from ..evaluation.results import Results
-
     results = Results(output, benchmark.describe())
     if results.runs:
         msg.info(f"Going on after {len(results.runs)} runs that are done", str(output))
     total = sum(len(benchmark.list_runs(target)) for target in benchmark.targets)
-    encoded: Counter[str] = Counter()
     with tqdm(total=total, initial=len(results.runs), unit="run", disable=None) as bar:
-
-        def show_encoding(target: str, n_docs: int, count: int) -> None:
-            # A test set is encoded anew for another encoder.
-            encoded[target] = encoded[target] % n_docs + count
-            bar.set_description(f"Encoding {target}: {encoded[target]} of {n_docs}")
-
-        for run, result in benchmark.run(results.runs, on_encode=show_encoding):
+        for run, result in benchmark.run(results.runs):
             results.keep(run.key, result)
             bar.set_description(f"{run.target} {run.profile} {format_shots(run.shots)}")
             bar.set_postfix(f1="failed" if "failed" in result else f"{result['f']:.1f}")
@@ -131,13 +101,14 @@ def find_manifest(path: Path) -> Path:
     return path.with_suffix(".json") if path.suffix == ".spacy" else path
 
 
-def split_paths(values: list[str]) -> tuple[list[str], list[str]]:
+def split_paths(values: list[Path] | None) -> tuple[list[Path], list[str]]:
     """Split paths from options, both of which a list of arguments takes up."""
-    paths, options = [], []
-    rest = iter(values)
+    paths: list[Path] = []
+    options: list[str] = []
+    rest = map(str, values or [])
     for value in rest:
         if not value.startswith("--"):
-            paths.append(value)
+            paths.append(Path(value))
         elif "=" in value:
             options.append(value)
         else:
@@ -154,11 +125,8 @@ def read_shots(value: str) -> list[int]:
     return [int(number) for number in numbers]
 
 
-def print_results(results: Any, *, per_type: bool) -> None:
+def print_results(results: Results, *, per_type: bool) -> None:
     """Print the tables of a benchmark."""
-    from ..evaluation.benchmark import format_shots
-    from ..evaluation.results import format_spread
-
     for group in results.summarize():
         n_sets, kind = group["supports"], format_shots(group["shots"])
         failed = f", {group['failed']} more failed" if group["failed"] else ""

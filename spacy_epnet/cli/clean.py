@@ -8,8 +8,7 @@ import typer
 from ..console import msg
 from ..errors import CorpusError
 from ..writing import find_place
-from ._app import epnet_cli
-from ._errors import report_errors
+from ._app import epnet_cli, report_errors
 
 LOCK_FILE = "project.lock"
 

@@ -1,14 +1,15 @@
 from pathlib import Path
 from typing import Annotated
 
-import srsly
 import typer
 
 from ..console import msg, show
 from ..errors import InvalidSettingError
-from ..writing import check_outputs, write_whole
-from ._app import epnet_cli
-from ._errors import report_errors
+from ..evaluation.comparison import read_comparison
+from ..evaluation.plots import check_plot, draw_comparison, save
+from ..evaluation.results import to_markdown
+from ..writing import check_outputs
+from ._app import epnet_cli, report_errors, write_json
 
 
 @epnet_cli.command("compare")
@@ -38,24 +39,17 @@ def compare_cli(
 
     Example: spacy epnet compare small=small.json base=base.json --plot sizes.svg
     """
-    from ..evaluation.comparison import read_comparison
-    from ..evaluation.plots import check_plot, draw_comparison, save
-    from ..evaluation.results import to_markdown
-
     with report_errors("Can't compare"):
         files = list(map(read_name, results))
         if plot is not None:
             check_plot(plot)
-        made = [path for path in (output, plot) if path is not None]
-        check_outputs(made, [path for _, path in files])
+        check_outputs([output, plot], [path for _, path in files])
         comparison = read_comparison(files)
-        if output is not None:
-            with write_whole(output) as path:
-                srsly.write_json(path, comparison.to_dict())
+        write_json(output, comparison.to_dict())
         if plot is not None:
-            save(draw_comparison(comparison.list_rows()), plot)
+            save(draw_comparison(comparison.rows), plot)
     show(to_markdown(*comparison.get_table()))
-    for path in made:
+    for path in filter(None, (output, plot)):
         msg.good("Wrote the figures", str(path))
 
 

@@ -1,7 +1,6 @@
 from pathlib import Path
 from typing import Annotated, Literal
 
-import srsly
 import typer
 
 from ..console import msg
@@ -11,10 +10,9 @@ from ..corpora.docs import UNALIGNED
 from ..corpora.label_mapping import make_label_mapping
 from ..corpora.readers import FORMATS
 from ..errors import CorpusError, EPNetError, InvalidSettingError
-from ..writing import check_outputs, check_places, write_whole
-from ._app import epnet_cli
-from ._errors import report_errors
-from .options import decode_text, decode_texts
+from ..writing import check_outputs, check_places
+from . import options
+from ._app import epnet_cli, report_errors, write_json
 
 SHOWN_ERRORS = 10
 
@@ -46,7 +44,8 @@ def convert_cli(
         ),
     ] = None,
     comment: Annotated[
-        str | None, typer.Option(help="Prefix of rows to ignore", callback=decode_text)
+        str | None,
+        typer.Option(help="Prefix of rows to ignore", callback=options.decode),
     ] = None,
     repair_tags: Annotated[
         bool,
@@ -65,21 +64,21 @@ def convert_cli(
         str | None,
         typer.Option(
             help="Types to keep, with commas between, or @GROUP. Others become None",
-            callback=decode_text,
+            callback=options.decode,
         ),
     ] = None,
     drop_types: Annotated[
         str | None,
         typer.Option(
             help="Types that become None, with commas between, or @GROUP",
-            callback=decode_text,
+            callback=options.decode,
         ),
     ] = None,
     rename: Annotated[
         list[str] | None,
         typer.Option(
             help="OLD=NEW, a new name for a type. Can be given several times",
-            callback=decode_texts,
+            callback=options.decode,
         ),
     ] = None,
     cut_types: Annotated[
@@ -87,7 +86,7 @@ def convert_cli(
         typer.Option(
             help="Cut the names of types at this text, which makes narrow types broad: "
             "at -, person-actor becomes person",
-            callback=decode_text,
+            callback=options.decode,
         ),
     ] = None,
     groups: Annotated[
@@ -170,12 +169,8 @@ def convert_cli(
         msg.warn("Types that were named but didn't occur", ", ".join(mapping.unseen))
     written = str(output) if hold_out is None else f"{output} and {hold_out}"
     msg.good(f"Wrote {result.docs} docs", written)
-    if report is not None:
-        with (
-            report_errors("The report couldn't be written"),
-            write_whole(report) as path,
-        ):
-            srsly.write_json(path, result.to_dict())
+    with report_errors("The report couldn't be written"):
+        write_json(report, result.to_dict())
 
 
 def show_errors(errors: list[CorpusError]) -> None:
@@ -189,11 +184,10 @@ def show_errors(errors: list[CorpusError]) -> None:
 def read_columns_option(value: str) -> tuple[int, int]:
     """Read the numbers of the columns of the word and the tag."""
     try:
-        word, tag = (int(part) for part in value.split(","))
+        word, tag = map(int, value.split(","))
     except ValueError:
-        raise InvalidSettingError(
-            "columns", value, "two numbers, such as 0,-1"
-        ) from None
+        expected = "two numbers, such as 0,-1"
+        raise InvalidSettingError("columns", value, expected) from None
     return word, tag
 
 

@@ -4,13 +4,12 @@ from ..console import msg, show
 from ..corpora.labels import split_type
 from ..recognizer.pipeline import find_recognizer
 from ..sources.catalog import load_pipeline
-from ._app import epnet_cli
-from ._errors import report_errors
-from .options import ComponentName, Source
+from . import options
+from ._app import epnet_cli, report_errors
 
 
 @epnet_cli.command("corpora")
-def corpora_cli(model: Source, name: ComponentName = None) -> None:
+def corpora_cli(model: options.Source, name: options.ComponentName = None) -> None:
     """
     Show which corpora a pipeline was trained on, with their types and licenses.
 

@@ -11,8 +11,7 @@ from ..encoder.download import (
     get_cache,
     has_encoder,
 )
-from ._app import epnet_cli
-from ._errors import report_errors
+from ._app import epnet_cli, report_errors
 
 
 @epnet_cli.command("encoder")

@@ -7,28 +7,19 @@ import typer
 from tqdm import tqdm
 
 from ..console import msg
+from ..evaluation.benchmark import Profile
+from ..evaluation.episode_benchmark import EpisodeResults, Task, run_in_processes
 from ..sources.catalog import locate_pipeline
 from ..writing import check_outputs
-from ._app import epnet_cli
-from ._errors import report_errors
+from . import options
+from ._app import epnet_cli, report_errors
 from .adapt import read_settings
-from .options import (
-    WITH_SETTINGS,
-    CodeFile,
-    ComponentName,
-    GpuId,
-    PerType,
-    ProfileName,
-    ResultsPath,
-    SettingsFile,
-    Source,
-)
 
 
-@epnet_cli.command("episodes", context_settings=WITH_SETTINGS)
+@epnet_cli.command("episodes", context_settings=options.WITH_SETTINGS)
 def episodes_cli(
     ctx: typer.Context,
-    model: Source,
+    model: options.Source,
     episodes: Annotated[
         Path,
         typer.Argument(
@@ -66,11 +57,11 @@ def episodes_cli(
             "one, as in Few-NERD's published code"
         ),
     ] = "sentence",
-    config: SettingsFile = None,
-    profile: ProfileName = None,
-    output: ResultsPath = None,
-    name: ComponentName = None,
-    per_type: PerType = True,
+    config: options.SettingsFile = None,
+    profile: options.ProfileName = None,
+    output: options.ResultsPath = None,
+    name: options.ComponentName = None,
+    per_type: options.PerType = True,
     processes: Annotated[
         int,
         typer.Option(
@@ -79,8 +70,8 @@ def episodes_cli(
             min=1,
         ),
     ] = 1,
-    code: CodeFile = None,
-    use_gpu: GpuId = -1,
+    code: options.ImportedCode = None,
+    use_gpu: options.GpuId = -1,
 ) -> None:
     """
     Measure recognition by episodes: adapt the source pipeline to the few sentences of
@@ -91,17 +82,10 @@ def episodes_cli(
 
     Example: spacy epnet episodes source corpus.spacy --ways 5 --shots 1 --processes 2
     """
-    from ..evaluation.benchmark import Profile
-    from ..evaluation.episode_benchmark import EpisodeResults, Task, run_in_processes
-
     with report_errors("The evaluation stopped", output):
         check_outputs([output], [locate_pipeline(model), episodes, config, code])
-        draw = {
-            "ways": ways,
-            "shots": shots,
-            "query_shots": query_shots or shots,
-            "seed": seed,
-        }
+        wanted = query_shots or shots
+        draw = {"ways": ways, "shots": shots, "query_shots": wanted, "seed": seed}
         settings = Profile(*read_settings(config, profile, ctx.args))
         task = Task(
             model, settings, scoring, name, episodes, count, draw, code, use_gpu
@@ -124,7 +108,7 @@ def episodes_cli(
         msg.good("Wrote the results", str(output))
 
 
-def measure(found: Any, results: Any, total: int) -> float:
+def measure(found: Any, results: EpisodeResults, total: int) -> float:
     """Measure episodes, with a bar that shows the F1 so far, and take the time."""
     begin, n_known = perf_counter(), len(results.runs)
     with (
@@ -139,7 +123,7 @@ def measure(found: Any, results: Any, total: int) -> float:
     return (perf_counter() - begin) / max(1, len(results.runs) - n_known)
 
 
-def print_results(results: Any, *, per_type: bool) -> None:
+def print_results(results: EpisodeResults, *, per_type: bool) -> None:
     """Print the scores of all episodes together."""
     summary = results.summarize()
     shown = {"all": summary, **(summary["per_type"] if per_type else {})}

@@ -7,8 +7,7 @@ from ..console import msg, show
 from ..encoder.download import MINILM
 from ..training.config import list_recognizers, make_training_config
 from ..writing import check_outputs, write_whole
-from ._app import epnet_cli
-from ._errors import report_errors
+from ._app import epnet_cli, report_errors
 
 
 @epnet_cli.command("init-config")

@@ -10,14 +10,13 @@ from ..errors import InvalidSettingError
 from ..recognizer.pipeline import find_recognizer
 from ..sources.catalog import load_pipeline, locate_pipeline
 from ..writing import check_places, check_replaceable
-from ._app import epnet_cli
-from ._errors import report_errors
-from .options import ComponentName, Source
+from . import options
+from ._app import epnet_cli, report_errors
 
 
 @epnet_cli.command("mark-missing")
 def mark_missing_cli(
-    model: Source,
+    model: options.Source,
     corpus: Annotated[
         Path, typer.Argument(help="Corpus with partial annotation: some types only")
     ],
@@ -29,7 +28,7 @@ def mark_missing_cli(
             "corpora` lists. By default all types"
         ),
     ] = None,
-    name: ComponentName = None,
+    name: options.ComponentName = None,
 ) -> None:
     """
     Mark tokens of a partially annotated corpus as missing where a pipeline predicts an

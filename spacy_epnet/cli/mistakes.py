@@ -1,25 +1,24 @@
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-import srsly
 import typer
+from spacy.language import Language
 from tqdm import tqdm
 
-from .._compat import import_code
 from ..console import msg
 from ..corpora.corpus import Corpus
 from ..errors import CorpusError
+from ..evaluation.mistakes import KINDS, Analysis, analyze, recognize_marked
 from ..recognizer.pipeline import find_recognizer
 from ..sources.catalog import load_pipeline, locate_pipeline
-from ..writing import check_outputs, write_whole
-from ._app import epnet_cli
-from ._errors import report_errors
-from .options import CodeFile, ComponentName, GpuId, Source
+from ..writing import check_outputs
+from . import options
+from ._app import epnet_cli, report_errors, write_json
 
 
 @epnet_cli.command("mistakes")
 def mistakes_cli(
-    model: Source,
+    model: options.Source,
     corpus: Annotated[
         Path, typer.Argument(help="Corpus with marked entities, such as test.spacy")
     ],
@@ -30,9 +29,9 @@ def mistakes_cli(
     count: Annotated[
         int, typer.Option(help="How many of the most frequent to show", min=0)
     ] = 10,
-    name: ComponentName = None,
-    code: CodeFile = None,
-    use_gpu: GpuId = -1,
+    name: options.ComponentName = None,
+    code: options.ImportedCode = None,
+    use_gpu: options.GpuId = -1,
 ) -> None:
     """
     Tell what goes wrong: which entities are missed, invented, cut short, too long or
@@ -41,42 +40,29 @@ def mistakes_cli(
 
     Example: spacy epnet mistakes training/adapted test.spacy --output mistakes.json
     """
-    import_code(code)
     with report_errors("Nothing was analyzed"):
         check_outputs([output], [locate_pipeline(model), corpus, code])
         nlp = load_pipeline(model)
-        analysis = analyze(nlp, corpus, name)
-        if output is not None:
-            with write_whole(output) as path:
-                srsly.write_json(path, analysis.to_dict())
+        analysis = analyze_corpus(nlp, corpus, name)
+        write_json(output, analysis.to_dict())
     print_analysis(analysis, count)
     if output is not None:
         msg.good("Wrote all mistakes", str(output))
 
 
-def analyze(nlp: Any, corpus: Path, name: str | None) -> Any:
+def analyze_corpus(nlp: Language, corpus: Path, name: str | None) -> Analysis:
     """Recognize a corpus, and compare with what is marked."""
-    from ..evaluation.mistakes import (
-        Analysis,
-        find_mistakes,
-        list_known,
-        recognize_marked,
-    )
-
     pipe = find_recognizer(nlp, name).recognizer
     known = Corpus(corpus, nlp.vocab)
     if not known.totals:
         raise CorpusError(corpus, "nothing is marked in it")
+    found = recognize_marked(nlp, known.docs)
     total = len(known.docs)
-    with tqdm(total=total, desc="Recognizing", unit="doc", disable=None) as bar:
-        examples = recognize_marked(nlp, known.docs, bar.update)
-    return Analysis(find_mistakes(examples), list_known(pipe.learned["support"]))
+    return analyze(pipe, tqdm(found, "Recognizing", total, unit="doc", disable=None))
 
 
-def print_analysis(analysis: Any, count: int) -> None:
+def print_analysis(analysis: Analysis, count: int) -> None:
     """Print the tables of an analysis."""
-    from ..evaluation.mistakes import KINDS
-
     msg.divider("What became of the entities of each type")
     rows = [(label, *kinds.values()) for label, kinds in analysis.count_kinds().items()]
     msg.figures(rows, header=("type", *KINDS))

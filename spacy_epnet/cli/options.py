@@ -2,12 +2,15 @@
 
 import os
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import Annotated, TypeAlias, TypeVar
 
 import typer
 from thinc.api import require_gpu
 
+from .._compat import import_code
 from ..console import msg
+
+Texts = TypeVar("Texts", str, list[str], None)
 
 
 def choose_gpu(gpu_id: int) -> int:
@@ -21,21 +24,20 @@ def choose_gpu(gpu_id: int) -> int:
     return gpu_id
 
 
-def decode_text(text: str | None) -> str | None:
-    """Decode a text as UTF-8 that Python has taken for ASCII, as in LC_ALL=C."""
-    return None if text is None else _decode(text)
-
-
-def decode_texts(texts: list[str] | None) -> list[str] | None:
-    """Decode several texts, see `decode_text`."""
-    return None if texts is None else [_decode(text) for text in texts]
-
-
-def _decode(text: str) -> str:
+def decode(text: Texts) -> Texts:
+    """Decode texts as UTF-8 that Python has taken for ASCII, as in LC_ALL=C."""
+    if isinstance(text, list):
+        return [decode(each) for each in text]
     try:
-        return os.fsencode(text).decode("utf8")
+        return text and os.fsencode(text).decode("utf8")
     except UnicodeDecodeError:
         raise typer.BadParameter("the text isn't UTF-8") from None
+
+
+def use_code(path: Path | None) -> Path | None:
+    """Import a file of Python code before a command begins."""
+    import_code(path)
+    return path
 
 
 Pipeline: TypeAlias = Annotated[
@@ -66,14 +68,22 @@ ComponentName: TypeAlias = Annotated[
     str | None,
     typer.Option("--name", help="Component that is meant, if there are several"),
 ]
-CodeFile: TypeAlias = Annotated[
-    Path | None,
-    typer.Option("--code", help="Python file with code to import before loading"),
+CODE_HELP = "Python file with code to import before loading"
+# The code is for processes of a command, which import it themselves.
+CodeFile: TypeAlias = Annotated[Path | None, typer.Option("--code", help=CODE_HELP)]
+# When a command begins, the callbacks have imported the code and chosen the device.
+ImportedCode: TypeAlias = Annotated[
+    Path | None, typer.Option("--code", help=CODE_HELP, callback=use_code)
 ]
-# When a command begins, the callback has chosen the device.
 GpuId: TypeAlias = Annotated[
     int,
     typer.Option("--gpu-id", "-g", help="GPU ID or -1 for CPU", callback=choose_gpu),
+]
+Corpora: TypeAlias = Annotated[
+    list[Path] | None,
+    typer.Argument(
+        help="DEV TEST of each target: support sets are from DEV, scored is TEST"
+    ),
 ]
 Shots: TypeAlias = Annotated[
     str, typer.Option(help="Mentions of each type in a support set, with commas")

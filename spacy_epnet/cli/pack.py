@@ -8,14 +8,13 @@ from ..console import msg
 from ..sources.catalog import locate_pipeline
 from ..sources.packing import is_packed, pack_source
 from ..writing import check_outputs
-from ._app import epnet_cli
-from ._errors import report_errors
-from .options import Pipeline
+from . import options
+from ._app import epnet_cli, report_errors
 
 
 @epnet_cli.command("pack")
 def pack_cli(
-    model: Pipeline,
+    model: options.Pipeline,
     encoder: Annotated[
         Path,
         typer.Argument(help="Folder of the encoder it was trained on", exists=True),

@@ -1,20 +1,18 @@
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, TypeAlias
 
 import typer
 
-from .._compat import import_code
 from ..console import msg
 from ..corpora.corpus import Corpus
 from ..errors import SettingError
+from ..evaluation.geometry import import_tsne, make_heat_map, make_span_map
+from ..evaluation.plots import check_plot, draw_heat_maps, draw_span_maps, save
 from ..sources.catalog import load_pipeline, locate_pipeline
 from ..writing import check_outputs
-from ._app import epnet_cli
-from ._errors import report_errors
+from . import options
+from ._app import epnet_cli, report_errors
 from .compare import read_name
-from .options import CodeFile, ComponentName, GpuId
 
 plot_cli = typer.Typer(
     name="plot", help="Draw where types and entities are", no_args_is_help=True
@@ -41,9 +39,9 @@ def prototypes_cli(
         bool,
         typer.Option("--all/--types", help="Whether free prototypes are drawn, too"),
     ] = False,
-    name: ComponentName = None,
-    code: CodeFile = None,
-    use_gpu: GpuId = -1,
+    name: options.ComponentName = None,
+    code: options.ImportedCode = None,
+    use_gpu: options.GpuId = -1,
 ) -> None:
     """
     Draw how far the types of pipelines are from each other, as heat maps side by side.
@@ -51,14 +49,11 @@ def prototypes_cli(
 
     Example: spacy epnet plot prototypes EP-Net=training/epnet CP-Net=training/cpnet
     """
-    from ..evaluation.geometry import make_heat_map
-    from ..evaluation.plots import draw_heat_maps
-
-    import_code(code)
-    make = partial(make_heat_map, name=name)
-    maps = draw(
-        models, output, [code], make, partial(draw_heat_maps, with_free=all_rows)
-    )
+    with report_errors("Nothing was drawn"):
+        named = read_names(models, output, [code])
+        maps = {t: make_heat_map(load_pipeline(m), name) for t, m in named.items()}
+        save(draw_heat_maps(maps, with_free=all_rows), output)
+    msg.good("Drew the plot", str(output))
     rows = [
         (title, *("" if v is None else f"{v:.2f}" for v in heat.summarize().values()))
         for title, heat in maps.items()
@@ -78,9 +73,9 @@ def spans_cli(
         int, typer.Option(help="The most entities of a type, chosen at random", min=1)
     ] = 100,
     seed: Annotated[int, typer.Option(help="Decides what is chosen", min=0)] = 0,
-    name: ComponentName = None,
-    code: CodeFile = None,
-    use_gpu: GpuId = -1,
+    name: options.ComponentName = None,
+    code: options.ImportedCode = None,
+    use_gpu: options.GpuId = -1,
 ) -> None:
     """
     Draw where the entities of a corpus are, by t-SNE, and what stands for their types
@@ -88,47 +83,32 @@ def spans_cli(
 
     Example: spacy epnet plot spans training/adapted test.spacy --output spans.png
     """
-    from ..evaluation.geometry import import_tsne, make_span_map
-    from ..evaluation.plots import draw_span_maps
-
-    def make(nlp: Any) -> Any:
-        docs = Corpus(corpus, nlp.vocab).docs
-        return make_span_map(nlp, docs, name, per_type=per_type, seed=seed)
-
-    import_code(code)
     with report_errors("Nothing was drawn"):
         import_tsne()
-    maps = draw(models, output, [corpus, code], make, draw_span_maps)
+        maps = {}
+        for title, model in read_names(models, output, [corpus, code]).items():
+            nlp = load_pipeline(model)
+            docs = Corpus(corpus, nlp.vocab).docs
+            maps[title] = make_span_map(nlp, docs, name, per_type=per_type, seed=seed)
+        save(draw_span_maps(maps), output)
+    msg.good("Drew the plot", str(output))
     for title, found in maps.items():
         count = len({*found.labels})
         msg.text(f"{title}: {len(found.labels)} entities of {count} types")
 
 
-def draw(
-    models: list[str],
-    output: Path,
-    inputs: list[Path | None],
-    make: Callable[[Any], Any],
-    draw_maps: Callable[[dict[str, Any]], Any],
-) -> dict[str, Any]:
-    """Make something of each pipeline, given as NAME=PIPELINE, and draw all of it.
-
-    RETURNS (Dict[str, Any]): What was made, by name.
-    """
-    from ..evaluation.plots import check_plot, save
-
-    with report_errors("Nothing was drawn"):
-        check_plot(output)
-        named: dict[str, str] = {}
-        for title, model in map(read_name, models):
-            if title in named:
-                raise SettingError(
-                    f"'{model}' would be called '{title}', like another before. Give "
-                    f"each a name of its own: NAME={model}"
-                )
-            named[title] = str(model)
-        check_outputs([output], [*inputs, *map(locate_pipeline, named.values())])
-        maps = {title: make(load_pipeline(model)) for title, model in named.items()}
-        save(draw_maps(maps), output)
-    msg.good("Drew the plot", str(output))
-    return maps
+def read_names(
+    models: list[str], output: Path, inputs: list[Path | None]
+) -> dict[str, str]:
+    """Read pipelines, given as NAME=PIPELINE, and check that a plot can be written."""
+    check_plot(output)
+    named: dict[str, str] = {}
+    for title, model in map(read_name, models):
+        if title in named:
+            raise SettingError(
+                f"'{model}' would be called '{title}', like another before. Give "
+                f"each a name of its own: NAME={model}"
+            )
+        named[title] = str(model)
+    check_outputs([output], [*inputs, *map(locate_pipeline, named.values())])
+    return named

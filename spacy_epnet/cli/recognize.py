@@ -8,29 +8,28 @@ from spacy.scorer import get_ner_prf
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from .._compat import import_code
 from ..console import msg, show
 from ..corpora.documents import raise_error
 from ..corpora.files import read_lines
+from ..evaluation import explanation
 from ..evaluation.mistakes import recognize_marked
 from ..evaluation.pages import make_page, mark_text
 from ..recognizer.annotation import get_scores
 from ..recognizer.gold import read_gold
 from ..sources.catalog import load_pipeline, locate_pipeline
 from ..writing import check_outputs, write_whole
-from ._app import epnet_cli
-from ._errors import report_errors
+from . import options
+from ._app import epnet_cli, report_errors
 from .adapt import read_examples
-from .options import CodeFile, ComponentName, GpuId, Pipeline, decode_texts
 
 
 @epnet_cli.command("recognize")
 def recognize_cli(
-    model: Pipeline,
+    model: options.Pipeline,
     texts: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Texts in which to recognize entities", callback=decode_texts
+            help="Texts in which to recognize entities", callback=options.decode
         ),
     ] = None,
     file: Annotated[
@@ -49,15 +48,15 @@ def recognize_cli(
             "--explain",
             help="Text whose entities are explained: what else they could be, and "
             "which examples they are near to. Can be given several times",
-            callback=decode_texts,
+            callback=options.decode,
         ),
     ] = None,
-    name: ComponentName = None,
+    name: options.ComponentName = None,
     html: Annotated[
         Path | None, typer.Option(help="Page to write, with the entities marked")
     ] = None,
-    code: CodeFile = None,
-    use_gpu: GpuId = -1,
+    code: options.ImportedCode = None,
+    use_gpu: options.GpuId = -1,
 ) -> None:
     """
     Show the entities that a pipeline recognizes, with their probabilities.
@@ -68,7 +67,6 @@ def recognize_cli(
 
     Example: spacy epnet recognize training/adapted --marked examples.jsonl
     """
-    import_code(code)
     for path in (file, marked):
         if path is not None and not path.exists():
             msg.fail("There is no such file", str(path), exits=1)
@@ -98,9 +96,7 @@ def recognize_cli(
 
 
 def list_texts(file: Path) -> list[str]:
-    """List the lines of a file that aren't blank. A line may have what Unicode takes
-    for the end of one, such as a form feed.
-    """
+    """List the lines of a file that aren't blank. Only line feeds end a line."""
     lines = read_lines(file, lambda count: None, raise_error)
     return [line for _, line in lines if line and line.strip()]
 
@@ -116,7 +112,7 @@ def print_rows(doc: Doc, rows: list[tuple[str, ...]]) -> None:
 
 def print_comparison(nlp: Language, marked: Path) -> list[Doc]:
     """Recognize marked texts, and print what is right and wrong."""
-    examples = recognize_marked(nlp, read_examples(marked, nlp))
+    examples = list(recognize_marked(nlp, read_examples(marked, nlp)))
     for eg in examples:
         print_rows(eg.predicted, list(compare_rows(eg)))
     scores = get_ner_prf(examples)
@@ -158,10 +154,8 @@ def get_rows(doc: Doc) -> Iterator[tuple[str, str, str]]:
 
 def print_explanations(nlp: Language, text: str, name: str | None) -> None:
     """Print the explanations of the entities in a text."""
-    from ..evaluation.explanation import explain
-
     show(text)
-    found = explain(nlp, text, name=name)
+    found = explanation.explain(nlp, text, name=name)
     if not found:
         show("\nno entities\n")
     for entity in found:

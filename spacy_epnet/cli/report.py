@@ -3,13 +3,14 @@ from typing import Annotated
 
 import typer
 
-from .._compat import import_code
 from ..console import msg
+from ..evaluation.geometry import import_tsne
+from ..evaluation.plots import make_figure
+from ..evaluation.run_report import read_folder, write_report
 from ..sources.catalog import load_pipeline
 from ..writing import check_outputs, write_whole
-from ._app import epnet_cli
-from ._errors import report_errors
-from .options import CodeFile, GpuId
+from . import options
+from ._app import epnet_cli, report_errors
 
 
 @epnet_cli.command("report")
@@ -29,8 +30,8 @@ def report_cli(
         Path | None,
         typer.Option("--output", "-o", help="Page to write. By default in RUN_DIR"),
     ] = None,
-    code: CodeFile = None,
-    use_gpu: GpuId = -1,
+    code: options.ImportedCode = None,
+    use_gpu: options.GpuId = -1,
 ) -> None:
     """
     Write one page about a run, which opens without a network: F1, settings, learning
@@ -39,12 +40,6 @@ def report_cli(
 
     Example: spacy epnet report training/demo --test corpus/demo/test.spacy
     """
-    from ..evaluation.geometry import import_tsne
-    from ..evaluation.plots import make_figure
-    from ..evaluation.run_report import write_report
-    from ..evaluation.runs import read_folder
-
-    import_code(code)
     page = output or run_dir / "report.html"
     with report_errors("There is no report"):
         make_figure(1, 1)

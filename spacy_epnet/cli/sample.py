@@ -6,8 +6,7 @@ import typer
 from ..console import msg
 from ..corpora.corpus import Manifest
 from ..corpora.sampling import write_given_support, write_support_sets
-from ._app import epnet_cli
-from ._errors import report_errors
+from ._app import epnet_cli, report_errors
 
 
 @epnet_cli.command("sample")

@@ -7,8 +7,7 @@ from ..console import msg, show
 from ..recognizer.pipeline import is_pipeline
 from ..sources.catalog import list_sources, load_source, locate_pipeline, make_source
 from ..writing import check_outputs, write_whole
-from ._app import epnet_cli
-from ._errors import report_errors
+from ._app import epnet_cli, report_errors
 
 
 @epnet_cli.command("source")

@@ -1,33 +1,32 @@
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from .._compat import import_code, parse_config_overrides
+from .._compat import parse_config_overrides
 from ..console import msg
+from ..evaluation.benchmark import make_targets
+from ..evaluation.plots import check_plot, draw_lines, save
+from ..evaluation.sweep import (
+    TARGETS_TITLE,
+    Outcome,
+    Sweep,
+    is_config,
+    list_profiles,
+    make_table,
+    read_varied,
+    split_options,
+)
 from ..sources.catalog import load_pipeline, locate_pipeline
 from ..writing import check_outputs, check_places
-from ._app import epnet_cli
-from ._errors import report_errors
+from . import options
+from ._app import epnet_cli, report_errors
 from .adapt import read_settings
 from .benchmark import read_shots, run_benchmark, split_paths
-from .options import (
-    WITH_SETTINGS,
-    CodeFile,
-    ComponentName,
-    GpuId,
-    ProfileName,
-    SettingsFile,
-    Shots,
-    Supports,
-)
 from .train import train
 
-if TYPE_CHECKING:
-    from ..evaluation.outcomes import Outcome
 
-
-@epnet_cli.command("sweep", context_settings=WITH_SETTINGS)
+@epnet_cli.command("sweep", context_settings=options.WITH_SETTINGS)
 def sweep_cli(
     ctx: typer.Context,
     model: Annotated[
@@ -37,12 +36,7 @@ def sweep_cli(
             "spacy-epnet, such as small. Or the config of a training"
         ),
     ],
-    corpora: Annotated[
-        list[Path] | None,
-        typer.Argument(
-            help="DEV TEST of each target: support sets are from DEV, scored is TEST"
-        ),
-    ] = None,
+    corpora: options.Corpora = None,
     varied: Annotated[
         list[str] | None,
         typer.Option(
@@ -65,10 +59,10 @@ def sweep_cli(
             help="Choose a value on the targets. What it has there is no result then",
         ),
     ] = False,
-    shots: Shots = "1,5",
-    supports: Supports = 5,
-    config: SettingsFile = None,
-    profile: ProfileName = None,
+    shots: options.Shots = "1,5",
+    supports: options.Supports = 5,
+    config: options.SettingsFile = None,
+    profile: options.ProfileName = None,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -81,9 +75,9 @@ def sweep_cli(
     plot: Annotated[
         Path | None, typer.Option(help="File for a plot, such as plot.svg or .png")
     ] = None,
-    name: ComponentName = None,
-    code: CodeFile = None,
-    use_gpu: GpuId = -1,
+    name: options.ComponentName = None,
+    code: options.ImportedCode = None,
+    use_gpu: options.GpuId = -1,
 ) -> None:
     """
     Try values of settings, each on the same support sets. A value is chosen on types
@@ -99,23 +93,12 @@ def sweep_cli(
     components.epnet_ner.tau=1,2,3 --paths.train train.spacy --paths.dev
     held-out.spacy --output training/tau --plot tau.svg
     """
-    from ..evaluation.benchmark import make_targets
-    from ..evaluation.plots import check_plot
-    from ..evaluation.sweep import (
-        Sweep,
-        is_config,
-        list_profiles,
-        read_varied,
-        split_options,
-    )
-
-    import_code(code)
-    paths, options = split_paths(list(map(str, corpora or [])))
+    paths, rest = split_paths(corpora)
     with report_errors("The sweep stopped", output):
         settings = read_varied(varied or [])
         if plot is not None:
             check_plot(plot)
-        adapting, training = split_options([*ctx.args, *options])
+        adapting, training = split_options([*ctx.args, *rest])
         if not is_config(model):
             adapting, training = [*adapting, *training], []
         numbers = read_shots(shots)
@@ -123,15 +106,14 @@ def sweep_cli(
             model,
             settings,
             list_profiles(settings, *read_settings(config, profile, adapting)),
-            make_targets([Path(path) for path in paths]),
+            make_targets(paths),
             held_out,
             parse_config_overrides(training),
             output,
             name,
         )
-        made = [path for path in (output, plot) if path is not None]
         inputs = [locate_pipeline(model), *paths, held_out, config, code]
-        check_places(made, inputs)
+        check_places([output, plot], inputs)
         check_outputs([plot, None if sweep.trains else output], [])
         sweep.check(choose_on_query=choose_on_query)
         measured = {}
@@ -146,14 +128,12 @@ def sweep_cli(
         if plot is not None:
             draw(outcomes, ", ".join(setting.title for setting in settings), plot)
         print_outcomes(outcomes, choose_on_query=choose_on_query)
-    for path in made:
+    for path in filter(None, (output, plot)):
         msg.good("Wrote the results", str(path))
 
 
-def draw(outcomes: "dict[str, Outcome]", x: str, plot: Path) -> None:
+def draw(outcomes: dict[str, Outcome], x: str, plot: Path) -> None:
     """Draw a curve for each number of shots."""
-    from ..evaluation.plots import draw_lines, save
-
     lines = {
         f"{title}, {kind}" if len(outcomes) > 1 else kind: line
         for title, outcome in outcomes.items()
@@ -164,23 +144,20 @@ def draw(outcomes: "dict[str, Outcome]", x: str, plot: Path) -> None:
     save(draw_lines(lines, x=x, y="F1, mean over targets", ticks=ticks), plot)
 
 
-def print_outcomes(outcomes: "dict[str, Outcome]", *, choose_on_query: bool) -> None:
+def print_outcomes(outcomes: dict[str, Outcome], *, choose_on_query: bool) -> None:
     """Print the results of values, and the best one unless that would be tuning."""
-    from ..evaluation.outcomes import make_table
-    from ..evaluation.sweep import TARGETS_TITLE
-
     for title, outcome in outcomes.items():
         msg.divider(f"F1 on {title}, mean ± standard deviation over support sets")
         header, rows = make_table(outcome)
         msg.figures(rows, header=header)
-    chosen_on = TARGETS_TITLE if choose_on_query else next(iter(outcomes))
-    if chosen_on == TARGETS_TITLE and not choose_on_query:
+    if not choose_on_query and next(iter(outcomes)) == TARGETS_TITLE:
         msg.info(
             "No value is chosen, because that would be tuning on the test set",
             "Give --held-out a corpus of types that the source hasn't seen, or "
             "--choose-on-query if you know what you do",
         )
         return
+    chosen_on = TARGETS_TITLE if choose_on_query else next(iter(outcomes))
     for shots, value in outcomes[chosen_on].choose().items():
         msg.info(f"Best on {chosen_on}, {shots}-shot: {value}")
     if choose_on_query:

@@ -3,21 +3,21 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from spacy.training.initialize import init_nlp
 from spacy.util import load_config
 
 from .._compat import (
-    import_code,
     parse_config_overrides,
     setup_gpu,
     show_validation_error,
 )
 from ..console import msg
-from ._app import epnet_cli
-from ._errors import report_errors
-from .options import WITH_SETTINGS, CodeFile, GpuId
+from ..training.loop import Training
+from . import options
+from ._app import epnet_cli, report_errors
 
 
-@epnet_cli.command("train", context_settings=WITH_SETTINGS)
+@epnet_cli.command("train", context_settings=options.WITH_SETTINGS)
 def train_cli(
     ctx: typer.Context,
     config_path: Annotated[
@@ -29,8 +29,8 @@ def train_cli(
             "--output", "-o", help="Folder for the trained pipeline and the checkpoint"
         ),
     ],
-    code: CodeFile = None,
-    use_gpu: GpuId = -1,
+    code: options.ImportedCode = None,
+    use_gpu: options.GpuId = -1,
 ) -> None:
     """
     Train a pipeline as spacy train does, and go on where it stopped if it was
@@ -41,7 +41,6 @@ def train_cli(
     Example: spacy epnet train configs/mixed.cfg --output training/small
     """
     overrides = parse_config_overrides(ctx.args)
-    import_code(code)
     setup_gpu(use_gpu)
     train(config_path, overrides, output, use_gpu)
 
@@ -50,10 +49,6 @@ def train(
     config_path: Path, overrides: dict[str, Any], output: Path, use_gpu: int = -1
 ) -> None:
     """Train a pipeline, or go on with it. If it is trained already, nothing is done."""
-    from spacy.training.initialize import init_nlp
-
-    from ..training.loop import Training
-
     with report_errors("Can't train"):
         with show_validation_error(config_path):
             config = load_config(config_path, overrides=overrides, interpolate=False)

@@ -1,13 +1,12 @@
 """Measure few-shot recognition: sample support sets, adapt to each, score the rest."""
 
 import platform
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
-from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from time import perf_counter
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from spacy.language import Language
 from spacy.tokens import Doc
@@ -31,21 +30,15 @@ PACKAGES = (
     "transformers",
 )
 
-OnEncode: TypeAlias = Callable[[str, int, int], object]
-
 
 class Target(NamedTuple):
-    """A domain to adapt to.
-
-    name (str): What it is called in the results.
-    dev (Path): The corpus that support sets are from.
-    test (Path): The corpus that is scored on. If it is the same, the sentences of a
-        support set aren't scored.
+    """A domain to adapt to. If both corpora are the same, the sentences of a support
+    set aren't scored.
     """
 
-    name: str
-    dev: Path
-    test: Path
+    name: str  # in the results
+    dev: Path  # the corpus that support sets are from
+    test: Path  # the corpus that is scored on
 
 
 def make_targets(paths: list[Path]) -> list[Target]:
@@ -125,24 +118,15 @@ class Adapted(NamedTuple):
 
 @dataclass
 class Benchmark:
-    """A benchmark to run.
+    """A benchmark to run."""
 
-    nlp (Language): The source pipeline.
-    targets (List[Target]): The domains.
-    profiles (Dict[str, Profile]): How to adapt, by the names that the results have.
-    shots (List[int]): Mentions of each type in a support set.
-    seeds (List[int]): One for each support set.
-    given (List[Path]): Lists of sentences to use as support sets instead.
-    name (Optional[str]): The component, if the pipeline has several recognizers.
-    """
-
-    nlp: Language
+    nlp: Language  # the source pipeline
     targets: list[Target]
-    profiles: dict[str, Profile]
-    shots: list[int]
-    seeds: list[int]
-    given: list[Path] = field(default_factory=list)
-    name: str | None = None
+    profiles: dict[str, Profile]  # by the names that the results have
+    shots: list[int]  # mentions of each type in a support set
+    seeds: list[int]  # one for each support set
+    given: list[Path] = field(default_factory=list)  # sentences to use instead
+    name: str | None = None  # of the component, if there are several recognizers
 
     def __post_init__(self) -> None:
         source = find_recognizer(self.nlp, self.name)
@@ -155,7 +139,7 @@ class Benchmark:
             )
 
     def list_runs(self, target: Target) -> list[Run]:
-        """RETURNS (List[Run]): The runs on a target, in order."""
+        """List the runs on a target, in order."""
         sets = [(shots, seed) for shots in self.shots for seed in self.seeds]
         if self.given:
             sets = [(None, number) for number in range(len(self.given))]
@@ -166,7 +150,7 @@ class Benchmark:
         ]
 
     def describe(self) -> dict[str, Any]:
-        """RETURNS (Dict[str, Any]): All that the results depend on."""
+        """Describe all that the results depend on."""
         return {
             **describe_source(self.nlp, self.pipe),
             "targets": [
@@ -188,36 +172,18 @@ class Benchmark:
             "given": [read_text(path) for path in self.given],
         }
 
-    def run(
-        self,
-        done: Iterable[str] = (),
-        *,
-        on_encode: OnEncode = lambda name, total, count: None,
-    ) -> Iterator[tuple[Run, dict[str, Any]]]:
-        """Measure what hasn't been measured yet.
-
-        done (Iterable[str]): Keys of the runs that are done.
-        on_encode (Callable[[str, int, int], object]): Told of how many docs of which
-            target how many more are encoded.
-        YIELDS (Tuple[Run, Dict[str, Any]]): A run and its results.
-        """
+    def run(self, done: Container[str] = ()) -> Iterator[tuple[Run, dict[str, Any]]]:
+        """Measure the runs whose keys aren't done."""
         for target in self.targets:
-            yield from self.run_target(target, Queries(), done, on_encode=on_encode)
+            yield from self.run_target(target, Queries(), done)
 
     def run_target(
-        self,
-        target: Target,
-        queries: Queries,
-        done: Iterable[str] = (),
-        *,
-        on_encode: OnEncode = lambda name, total, count: None,
+        self, target: Target, queries: Queries, done: Container[str] = ()
     ) -> Iterator[tuple[Run, dict[str, Any]]]:
-        """Measure what hasn't been measured yet of one target. See `run`.
-
-        queries (Queries): Query sets that other benchmarks may have encoded, too.
+        """Measure the runs on one target, see `run`, with query sets that other
+        benchmarks may have encoded, too.
         """
-        finished = set(done)
-        runs = [run for run in self.list_runs(target) if run.key not in finished]
+        runs = [run for run in self.list_runs(target) if run.key not in done]
         if not runs:
             return
         corpus = Corpus(target.dev, self.nlp.vocab)
@@ -228,9 +194,7 @@ class Benchmark:
         is_split = test.hash == corpus.hash
         for run, chosen in supports.items():
             check_query(test, chosen if is_split else [], run.key)
-        tell = partial(on_encode, target.name, len(test.docs))
-        for run in runs:
-            chosen = supports[run]
+        for run, chosen in supports.items():
             result: dict[str, Any] = {**run._asdict(), "sentences": chosen}
             support = [corpus.docs[i] for i in chosen]
             without = chosen if is_split else []
@@ -240,17 +204,10 @@ class Benchmark:
                 # An unlucky support set is a result, too. The others go on.
                 yield run, {**result, "failed": str(err)}
                 continue
-            scores, seconds = self.score(adapted, test, queries, without, tell)
-            yield (
-                run,
-                {
-                    **result,
-                    **get_prf(scores, corpus.totals),
-                    "seconds": {**seconds, "adapt": adapted.seconds},
-                    "learning": adapted.summary,
-                    "types": adapted.cells,
-                },
-            )
+            scores, seconds = self.score(adapted, test, queries, without)
+            result |= get_prf(scores, corpus.totals)
+            result["seconds"] = {**seconds, "adapt": adapted.seconds}
+            yield run, {**result, "learning": adapted.summary, "types": adapted.cells}
 
     def adapt(self, support: list[Doc], profile: str) -> Adapted:
         """Adapt the source to a support set, by one of the profiles."""
@@ -267,15 +224,12 @@ class Benchmark:
         test: Corpus,
         queries: Queries,
         without: list[int],
-        on_docs: Callable[[int], object],
     ) -> tuple[dict[str, Any], dict[str, float]]:
-        """Recognize the test set and score it, but for some docs.
-
-        RETURNS (Tuple[Dict[str, Any], Dict[str, float]]): The scores, and how long each
-            part took.
+        """Recognize the test set and score it, but for some docs. The scores come with
+        how long each part took.
         """
         pipeline = find_recognizer(adapted.nlp, self.name)
-        query = queries.get(pipeline, test, on_docs=on_docs)
+        query = queries.get(pipeline, test)
         begin = perf_counter()
         scores = query.score(pipeline.recognizer, without=without)
         recognize = perf_counter() - begin

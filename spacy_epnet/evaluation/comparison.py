@@ -1,6 +1,7 @@
 """Results of several benchmarks side by side."""
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import fmean
@@ -32,28 +33,22 @@ Scores: TypeAlias = dict[Case, float | None]  # F1 in per cent, or None if it fa
 
 @dataclass
 class Row:
-    """The F1 of a system with support sets of one kind.
-
-    name (str): The system.
-    shots (Optional[int]): Mentions of each type, or None if support sets were given.
-    targets (Dict[str, Dict[str, Any]]): For each target "f", its mean and standard
-        deviation over support sets, if any, and how many "failed".
-    average (Optional[float]): The mean over the targets that all systems have.
-    difference (Optional[float]): Mean difference to the first system on these.
-    p (Optional[float]): How probably chance alone gives one as large.
-    """
+    """The F1 of a system with support sets of one kind."""
 
     name: str
-    shots: int | None
+    shots: int | None  # mentions of each type, or None if support sets were given
+    # "f", its mean and deviation over support sets, if any, and how many "failed"
     targets: dict[str, dict[str, Any]]
-    average: float | None
-    difference: float | None
-    p: float | None
+    average: float | None  # over the targets that all systems have
+    difference: float | None  # to the first system on these
+    p: float | None  # how probably chance alone gives one as large
 
     def show(self, targets: list[str]) -> list[str]:
-        """RETURNS (List[str]): The cells of a table."""
+        """Format the cells of a table."""
         cells = [self.name, "given" if self.shots is None else str(self.shots)]
-        cells += [format_group(self.targets.get(target)) for target in targets]
+        for target in targets:
+            group = self.targets.get(target)
+            cells.append("" if group is None else format_f1(group))
         cells.append("" if self.average is None else f"{self.average:.1f}")
         if self.difference is None or self.p is None:
             return [*cells, ""]
@@ -63,69 +58,49 @@ class Row:
 
 @dataclass
 class Comparison:
-    """The F1 of several systems, with the first of which the others are compared.
+    """The F1 of several systems, with the first of which the others are compared."""
 
-    targets (List[str]): All targets, those first that all systems have.
-    shared (List[str]): Those.
-    scores (Dict[str, Scores]): The results of each system.
-    """
-
-    targets: list[str]
-    shared: list[str]
-    scores: dict[str, Scores]
-
-    def list_rows(self) -> list[Row]:
-        """RETURNS (List[Row]): The figures, few shots first."""
-        kinds = {case.shots for scores in self.scores.values() for case in scores}
-        rows = [
-            self.make_row(name, shots)
-            for shots in sorted(kinds, key=lambda shots: shots or 0)
-            for name in self.scores
-        ]
-        return [row for row in rows if row.targets]
-
-    def make_row(self, name: str, shots: int | None) -> Row:
-        """Summarize what a system has with support sets of one kind."""
-        groups: dict[str, list[float | None]] = {}
-        for case, f in self.scores[name].items():
-            if case.shots == shots:
-                groups.setdefault(case.target, []).append(f)
-        targets = {target: summarize(values) for target, values in groups.items()}
-        means = [targets[t]["f"] for t in self.shared if t in targets]
-        is_whole = means and all(means) and len(means) == len(self.shared)
-        differences = self.get_differences(name, shots)
-        return Row(
-            name,
-            shots,
-            targets,
-            fmean(mean["mean"] for mean in means) if is_whole else None,
-            fmean(differences) if differences else None,
-            get_p_value(differences) if differences else None,
-        )
-
-    def get_differences(self, name: str, shots: int | None) -> list[float]:
-        """RETURNS (List[float]): How much more F1 a system has than the first one, for
-        each support set of the shared targets that both have.
-        """
-        first, *others = self.scores
-        if name not in others:
-            return []
-        pairs = [
-            (f, self.scores[first].get(case))
-            for case, f in self.scores[name].items()
-            if case.shots == shots and case.target in self.shared
-        ]
-        return [f - g for f, g in pairs if f is not None and g is not None]
+    targets: list[str]  # those first that all systems have
+    shared: list[str]  # those that all systems have
+    rows: list[Row]  # few shots first
 
     def get_table(self) -> tuple[list[str], list[list[str]]]:
-        """RETURNS (Tuple[List[str], List[List[str]]]): Header and rows of a table."""
+        """Return the header and the rows of a table."""
         header = ["system", "shots", *self.targets, "average", "difference"]
-        return header, [row.show(self.targets) for row in self.list_rows()]
+        return header, [row.show(self.targets) for row in self.rows]
 
     def to_dict(self) -> dict[str, Any]:
-        """RETURNS (Dict[str, Any]): All figures, for JSON."""
-        rows = [asdict(row) for row in self.list_rows()]
-        return {"targets": self.targets, "shared": self.shared, "rows": rows}
+        """Return all figures, for JSON."""
+        return asdict(self)
+
+
+def make_rows(systems: dict[str, Scores], shared: list[str]) -> Iterator[Row]:
+    """Summarize what each system has with support sets of each kind."""
+    kinds = {case.shots for scores in systems.values() for case in scores}
+    first = next(iter(systems.values()), {})
+    for shots in sorted(kinds, key=lambda shots: shots or 0):
+        for name, scores in systems.items():
+            groups: dict[str, list[float | None]] = defaultdict(list)
+            differences = []  # for support sets of the shared targets that both have
+            for case, f in scores.items():
+                if case.shots != shots:
+                    continue
+                groups[case.target].append(f)
+                other = None if scores is first else first.get(case)
+                if case.target in shared and f is not None and other is not None:
+                    differences.append(f - other)
+            targets = {target: summarize(values) for target, values in groups.items()}
+            spreads: list[Any] = [targets.get(t, {}).get("f") for t in shared]
+            is_whole = spreads and all(spreads)
+            if targets:
+                yield Row(
+                    name,
+                    shots,
+                    targets,
+                    fmean(s["mean"] for s in spreads) if is_whole else None,
+                    fmean(differences) if differences else None,
+                    get_p_value(differences) if differences else None,
+                )
 
 
 def summarize(values: list[float | None]) -> dict[str, Any]:
@@ -135,21 +110,11 @@ def summarize(values: list[float | None]) -> dict[str, Any]:
     return {"f": spread, "failed": len(values) - len(measured)}
 
 
-def format_group(group: dict[str, Any] | None) -> str:
-    """Format the results of a target, if there are any."""
-    if group is None:
-        return ""
-    return format_f1(group) if group["f"] else f"all {group['failed']} failed"
-
-
 def read_comparison(files: Iterable[tuple[str, Path]]) -> Comparison:
-    """Read results that `spacy epnet benchmark` has written.
-
-    files (Iterable[Tuple[str, Path]]): The names of the systems, and their files. If a
-        file has several profiles, each is a system with its name added.
-    RETURNS (Comparison): The results. All are of the same corpora.
+    """Read the results of named systems, on the same corpora, that `spacy epnet
+    benchmark` has written. Each of several profiles is a system with its name added.
     """
-    corpora: dict[str, tuple[str, str]] = {}
+    corpora: dict[str, tuple[str, str]] = {}  # hashes of dev and test
     found: list[set[str]] = []
     scores: dict[str, Scores] = {}
     for name, path in files:
@@ -158,7 +123,11 @@ def read_comparison(files: Iterable[tuple[str, Path]]) -> Comparison:
             f"'{path}' has no results of `spacy epnet benchmark`, or none yet."
         ):
             data = srsly.json_loads(text)
-            own, hashes = read_scores(name, data), read_hashes(data)
+            own = read_scores(name, data)
+            hashes = {
+                str(target["name"]): (target["dev_sha256"], target["test_sha256"])
+                for target in data["benchmark"]["targets"]
+            }
         for system in own:
             if system in scores:
                 raise SettingError(
@@ -176,7 +145,8 @@ def read_comparison(files: Iterable[tuple[str, Path]]) -> Comparison:
         found.append(set(hashes))
     shared = [target for target in corpora if all(target in names for names in found)]
     others = [target for target in corpora if target not in shared]
-    return Comparison([*shared, *others], shared, scores)
+    rows = list(make_rows(scores, shared))
+    return Comparison([*shared, *others], shared, rows)
 
 
 def read_scores(name: str, data: dict[str, Any]) -> dict[str, Scores]:
@@ -197,14 +167,6 @@ def read_scores(name: str, data: dict[str, Any]) -> dict[str, Scores]:
     if not scores or not all(scores.values()):
         raise ValueError("there are no results yet")
     return scores
-
-
-def read_hashes(data: dict[str, Any]) -> dict[str, tuple[str, str]]:
-    """Read the hashes of the dev and the test corpus of each target."""
-    return {
-        str(target["name"]): (target["dev_sha256"], target["test_sha256"])
-        for target in data["benchmark"]["targets"]
-    }
 
 
 def get_p_value(differences: list[float]) -> float:

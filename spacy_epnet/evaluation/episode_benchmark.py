@@ -39,27 +39,22 @@ Marks: TypeAlias = set[tuple[int, int, int, str]]  # sentence, first, end, type
 
 @dataclass
 class EpisodeBenchmark:
-    """A benchmark to run.
-
-    nlp (Language): The source pipeline.
-    profile (Profile): How it is adapted.
-    scoring (str): Whether entities are those of a "sentence", or runs of equal tags in
-        the whole "episode", as in Few-NERD's published code: there an entity that ends
-        a sentence and one of its type that begins the next one are taken for one.
-    name (Optional[str]): The component, if the pipeline has several recognizers.
+    """A benchmark to run. Entities are those of a "sentence", or runs of equal tags in
+    the whole "episode", as in Few-NERD's published code: there an entity that ends a
+    sentence and one of its type that begins the next one are taken for one.
     """
 
-    nlp: Language
+    nlp: Language  # the source pipeline
     profile: Profile
     scoring: Scoring = "sentence"
-    name: str | None = None
+    name: str | None = None  # of the component, if there are several recognizers
 
     def __post_init__(self) -> None:
         source = find_recognizer(self.nlp, self.name)
         self.name, self.pipe = source.name, source.recognizer
 
     def describe(self) -> dict[str, Any]:
-        """RETURNS (Dict[str, Any]): All that the results depend on but the episodes."""
+        """Describe all that the results depend on but the episodes."""
         return {
             **describe_source(self.nlp, self.pipe),
             "profile": self.profile.base,
@@ -75,10 +70,8 @@ class EpisodeBenchmark:
             yield str(number), self.measure(episode)
 
     def measure(self, episode: Episode) -> dict[str, Any]:
-        """Adapt to an episode and score. The source stays as it is.
-
-        RETURNS (Dict[str, Any]): The counts of each type, right, wrong and missed, and
-            how long it took. If nothing could be learned, all is missed.
+        """Adapt to an episode, and count for each type what is right, wrong and missed.
+        If nothing could be learned, all is missed. The source stays as it is.
         """
         begin = perf_counter()
         base, changes = self.profile
@@ -148,33 +141,20 @@ SCORINGS = {"sentence": read_sentences, "episode": read_runs}
 
 @dataclass(frozen=True)
 class Task:
-    """A benchmark of episodes, described for another process.
-
-    model (str): The source pipeline.
-    profile (Profile): How it is adapted.
-    scoring (str): See `EpisodeBenchmark`.
-    name (Optional[str]): The component.
-    path (Path): The episodes, or the corpus that they are drawn from.
-    count (Optional[int]): How many.
-    draw (Dict[str, int]): How they are drawn.
-    code (Optional[Path]): A Python file to import before.
-    gpu (int): The GPU, or -1.
-    """
+    """A benchmark of episodes, described for another process."""
 
     model: str
     profile: Profile
     scoring: Scoring
     name: str | None
-    path: Path
+    path: Path  # the episodes, or the corpus that they are drawn from
     count: int | None
-    draw: dict[str, int]
+    draw: dict[str, int]  # how they are drawn
     code: Path | None
-    gpu: int
+    gpu: int  # or -1
 
     def begin(self) -> tuple[EpisodeBenchmark, EpisodeSet]:
         """Load the source and find the episodes."""
-        import_code(self.code)
-        setup_gpu(self.gpu, silent=True)
         nlp = load_pipeline(self.model)
         benchmark = EpisodeBenchmark(nlp, self.profile, self.scoring, self.name)
         return benchmark, open_episodes(self.path, self.count, self.draw)
@@ -207,6 +187,8 @@ def _begin(task: Task, threads: int) -> None:
     global _begun
     belong_to_parent()
     torch.set_num_threads(threads)
+    import_code(task.code)
+    setup_gpu(task.gpu, silent=True)
     _begun = task.begin()
 
 
@@ -219,9 +201,7 @@ class EpisodeResults(ResultsFile):
     """The results of episodes."""
 
     def summarize(self) -> dict[str, Any]:
-        """RETURNS (Dict[str, Any]): Precision, recall and F1 in per cent, of all
-        episodes together and of each type.
-        """
+        """Compute scores in per cent, of all episodes together and of each type."""
         pooled: dict[str, PRFScore] = defaultdict(PRFScore)
         for run in self.runs.values():
             for label, (tp, fp, fn) in run["counts"].items():

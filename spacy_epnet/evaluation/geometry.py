@@ -35,8 +35,8 @@ class HeatMap(NamedTuple):
         return sum(bool(name) for name in self.names)
 
     def summarize(self) -> dict[str, float | None]:
-        """RETURNS (Dict[str, Optional[float]]): Means over pairs: of all, of types, and
-        of None with the others. What there are no pairs of is None.
+        """Compute means over pairs: of all, of types, and of None with the others. What
+        there are no pairs of is None.
         """
         n, is_none = self.n_types, [name == NONE for name in self.names]
         pairs = numpy.triu(numpy.ones_like(self.distances, dtype=bool), k=1)

@@ -1,8 +1,8 @@
 """Analyze mistakes: entities missed, invented, cut, or taken for other types."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from spacy.language import Language
@@ -11,6 +11,7 @@ from spacy.training import Example
 from spacy.vocab import Vocab
 
 from ..adapting.support import make_bare_example
+from ..recognizer.base import FewShotRecognizer
 
 Kind: TypeAlias = Literal[
     "right",
@@ -52,16 +53,13 @@ class Finding(NamedTuple):
     predicted_text: str | None
 
 
-def recognize_marked(
-    nlp: Language, docs: Iterable[Doc], on_doc: Callable[[], object] = lambda: None
-) -> list[Example]:
-    """Let a pipeline recognize marked docs. `on_doc` is called after each."""
+def recognize_marked(nlp: Language, docs: Iterable[Doc]) -> Iterator[Example]:
+    """Let a pipeline recognize marked docs."""
     examples = [make_bare_example(nlp, doc) for doc in docs]
     recognized = nlp.pipe([eg.predicted for eg in examples])
     for eg, doc in zip(examples, recognized, strict=True):
         eg.predicted = doc
-        on_doc()
-    return examples
+        yield eg
 
 
 def find_mistakes(examples: Iterable[Example]) -> list[Finding]:
@@ -77,44 +75,32 @@ def find_mistakes(examples: Iterable[Example]) -> list[Finding]:
 
 def compare(index: int, gold: list[Span], predicted: list[Span]) -> list[Finding]:
     """Find what became of the entities of a doc, in the order of the text."""
-    pairs = match([to_mark(ent) for ent in gold], [to_mark(ent) for ent in predicted])
-    left = [ent for j, ent in enumerate(predicted) if j not in pairs.values()]
+    marks, others = (
+        [Mark(ent.start_char, ent.end_char, ent.label_) for ent in ents]
+        for ents in (gold, predicted)
+    )
+    pairs = match(marks, others)
     met: list[tuple[int, Finding]] = []
-    for i, ent in enumerate(gold):
-        other = predicted[pairs[i]] if i in pairs else None
-        met.append((ent.start_char, make_finding(index, ent, other)))
-    met += [(ent.start_char, make_finding(index, None, ent)) for ent in left]
+    for i, (ent, mark) in enumerate(zip(gold, marks, strict=True)):
+        found = index, ent.text, len(ent), mark.label
+        if i in pairs:
+            other, text = others[pairs[i]], predicted[pairs[i]].text
+            finding = Finding(judge(mark, other), *found, other.label, text)
+        else:
+            finding = Finding("missed", *found, None, None)
+        met.append((mark.start, finding))
+    for j, (ent, mark) in enumerate(zip(predicted, others, strict=True)):
+        if j not in pairs.values():
+            found = index, ent.text, len(ent), None
+            finding = Finding("invented", *found, mark.label, ent.text)
+            met.append((mark.start, finding))
     return [finding for _, finding in sorted(met, key=lambda pair: pair[0])]
 
 
-def make_finding(index: int, gold: Span | None, predicted: Span | None) -> Finding:
-    """Make the finding about an entity and its prediction, one of which may be None."""
-    ent: Any = gold or predicted
-    kind: Kind = "invented"
-    if gold is not None:
-        kind = judge(to_mark(gold), None if predicted is None else to_mark(predicted))
-    return Finding(
-        kind,
-        index,
-        ent.text,
-        len(ent),
-        None if gold is None else gold.label_,
-        None if predicted is None else predicted.label_,
-        None if predicted is None else predicted.text,
-    )
-
-
-def to_mark(ent: Span) -> Mark:
-    """Convert an entity to character offsets."""
-    return Mark(ent.start_char, ent.end_char, ent.label_)
-
-
 def match(gold: list[Mark], predicted: list[Mark]) -> dict[int, int]:
-    """Find which prediction is meant for which entity: one that is the same, or else
-    the one that has most in common with it, of the same type if possible. Each is used
-    once.
-
-    RETURNS (Dict[int, int]): The index of the prediction for indices of entities.
+    """Find which prediction is meant for which entity, by their indices: one that is
+    the same, or else the one that has most in common with it, of the same type if
+    possible. Each is used once.
     """
     candidates = [
         (a == b, a[:2] == b[:2], a.get_overlap(b), a.label == b.label, -i, -j)
@@ -129,10 +115,8 @@ def match(gold: list[Mark], predicted: list[Mark]) -> dict[int, int]:
     return pairs
 
 
-def judge(gold: Mark, predicted: Mark | None) -> Kind:
-    """Say what is wrong with a prediction."""
-    if predicted is None:
-        return "missed"
+def judge(gold: Mark, predicted: Mark) -> Kind:
+    """Say what is wrong with the prediction that is meant for an entity."""
     if gold[:2] == predicted[:2]:
         return "right" if gold.label == predicted.label else "mistyped"
     if gold.label != predicted.label:
@@ -146,27 +130,21 @@ def judge(gold: Mark, predicted: Mark | None) -> Kind:
 
 @dataclass
 class Analysis:
-    """Statistics of mistakes.
-
-    findings (List[Finding]): The findings.
-    known (Collection[str]): Entities of the support set, in lower case.
-    """
+    """Statistics of mistakes."""
 
     findings: list[Finding]
-    known: Collection[str] = field(default_factory=frozenset)
+    known: Collection[str]  # entities of the support set, in lower case
 
     def count_kinds(self) -> dict[str, dict[Kind, int]]:
-        """RETURNS (Dict[str, Dict[Kind, int]]): How often each thing happened, by type:
-        the marked one, or that of what is invented.
-        """
+        """Count each kind by type: the marked one, or that of what is invented."""
         counts: dict[str, Counter[Kind]] = defaultdict(Counter)
         for finding in self.findings:
             counts[finding.gold or finding.predicted or ""][finding.kind] += 1
         return {label: {k: counts[label][k] for k in KINDS} for label in sorted(counts)}
 
     def confuse(self) -> dict[str, dict[str, int]]:
-        """RETURNS (Dict[str, Dict[str, int]]): For each type that is marked, and for
-        nothing, how often it was taken for which, wherever its edges were seen.
+        """Count how often each type that is marked, and nothing, was taken for which,
+        wherever its edges were seen.
         """
         labels = {label for f in self.findings for label in (f.gold, f.predicted)}
         names = [*sorted(filter(None, labels)), NOTHING]
@@ -176,9 +154,7 @@ class Analysis:
         return table
 
     def count_widths(self) -> dict[str, dict[str, int]]:
-        """RETURNS (Dict[str, Dict[str, int]]): How many entities of each length, in
-        tokens, are marked, and how many are right.
-        """
+        """Count the marked and the right entities of each length in tokens."""
         groups: dict[int, list[Finding]] = defaultdict(list)
         for f in self.findings:
             if f.gold is not None:
@@ -189,9 +165,8 @@ class Analysis:
         }
 
     def count_forms(self) -> dict[str, dict[str, Any]]:
-        """RETURNS (Dict[str, Dict[str, Any]]): For each type how many different texts
-        its entities have, and how many of them are right, of texts that are in the
-        support set and of others.
+        """Count for each type the different texts of its entities, and how many are
+        right, of texts that are in the support set and of others.
         """
         groups: dict[str, list[Finding]] = defaultdict(list)
         for f in self.findings:
@@ -207,9 +182,7 @@ class Analysis:
         }
 
     def list_common(self, count: int = 10) -> list[dict[str, Any]]:
-        """RETURNS (List[Dict[str, Any]]): The mistakes that are made most often, the
-        same ones in the same text together.
-        """
+        """List the most frequent mistakes, the same ones in the same text together."""
         seen = Counter(
             (f.kind, f.text.lower(), f.gold, f.predicted, f.predicted_text)
             for f in self.findings
@@ -222,7 +195,7 @@ class Analysis:
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """RETURNS (Dict[str, Any]): All of it, for JSON."""
+        """Return all of it, for JSON."""
         return {
             "kinds": self.count_kinds(),
             "confusion": self.confuse(),
@@ -231,6 +204,12 @@ class Analysis:
             "common": self.list_common(),
             "findings": [f._asdict() for f in self.findings if f.kind != "right"],
         }
+
+
+def analyze(recognizer: FewShotRecognizer, examples: Iterable[Example]) -> Analysis:
+    """Analyze what a recognizer has made of examples."""
+    known = list_known(recognizer.learned["support"])
+    return Analysis(find_mistakes(examples), known)
 
 
 def tally(findings: Iterable[Finding]) -> dict[str, int]:

@@ -25,11 +25,8 @@ def refuse_others(message: str) -> Iterator[None]:
 
 
 class ResultsFile(ABC):
-    """Results so far, in a file that is complete at any time.
-
-    path (Optional[Path]): The file. If it has results of the same benchmark, they
-        are taken over.
-    header (Dict[str, Any]): All that the results depend on.
+    """Results so far, in a file that is complete at any time. If it has results of the
+    same benchmark, whose header has all that they depend on, they are taken over.
     """
 
     def __init__(self, path: Path | None, header: dict[str, Any]):
@@ -62,13 +59,13 @@ class ResultsFile(ABC):
                 srsly.write_json(path, self.to_dict())
 
     def to_dict(self) -> dict[str, Any]:
-        """RETURNS (Dict[str, Any]): All results, and what is needed to repeat them."""
+        """Return all results, and what is needed to repeat them, for JSON."""
         summary = self.summarize()
         return {"benchmark": self.header, "summary": summary, "runs": self.runs}
 
     @abstractmethod
     def summarize(self) -> Any:
-        """RETURNS (Any): A summary of all runs, as JSON."""
+        """Summarize all runs, for JSON."""
 
 
 class Results(ResultsFile):
@@ -79,20 +76,18 @@ class Results(ResultsFile):
         """RETURNS (Dict[str, str]): Why there is no result, for each run without."""
         return {key: run["failed"] for key, run in self.runs.items() if "failed" in run}
 
-    def _group(
-        self, keys: Iterable[str]
-    ) -> dict[tuple[str, Any, str], list[dict[str, Any]]]:
+    def _group(self, *, failed: bool) -> dict[tuple[str, Any, str], list[Any]]:
         groups = defaultdict(list)
-        for run in map(self.runs.__getitem__, keys):
-            groups[run["profile"], run["shots"], run["target"]].append(run)
+        for run in self.runs.values():
+            if ("failed" in run) == failed:
+                groups[run["profile"], run["shots"], run["target"]].append(run)
         return groups
 
     def summarize(self) -> list[dict[str, Any]]:
-        """RETURNS (List[Dict[str, Any]]): Means and standard deviations over the
-        support sets, for each profile, number of shots and target.
+        """Compute means and standard deviations over the support sets, for each
+        profile, number of shots and target.
         """
-        failed = self._group(self.failed)
-        measured = self._group(key for key in self.runs if key not in self.failed)
+        failed = self._group(failed=True)
         return [
             {
                 "profile": profile,
@@ -100,30 +95,26 @@ class Results(ResultsFile):
                 "target": target,
                 "supports": len(runs),
                 "failed": len(failed[profile, shots, target]),
-                **{key: get_spread([run[key] for run in runs]) for key in "prf"},
+                **get_spreads(runs, "prf"),
                 "per_type": {
-                    label: {
-                        key: get_spread([run["per_type"][label][key] for run in runs])
-                        for key in "prf"
-                    }
+                    label: get_spreads([run["per_type"][label] for run in runs], "prf")
                     for label in runs[0]["per_type"]
                 },
-                "seconds": {
-                    part: get_spread([run["seconds"][part] for run in runs])
-                    for part in runs[0]["seconds"]
-                },
+                "seconds": get_spreads(
+                    [run["seconds"] for run in runs], runs[0]["seconds"]
+                ),
             }
-            for (profile, shots, target), runs in measured.items()
+            for (profile, shots, target), runs in self._group(failed=False).items()
         ]
 
     def get_overview(self) -> tuple[list[str], list[list[str]]]:
-        """RETURNS (Tuple[List[str], List[List[str]]]): Header and rows of a table of
-        F1, with a column for each target and the average over them.
+        """Return the header and the rows of a table of F1, with a column for each
+        target and the average over them.
         """
         by_row: dict[tuple[str, Any], dict[str, str]]
         by_row = {(run["profile"], run["shots"]): {} for run in self.runs.values()}
         means: dict[tuple[str, Any], list[float]] = defaultdict(list)
-        for (profile, shots, target), runs in self._group(self.failed).items():
+        for (profile, shots, target), runs in self._group(failed=True).items():
             by_row[profile, shots][target] = f"all {len(runs)} failed"
         for group in self.summarize():
             row = group["profile"], group["shots"]
@@ -160,6 +151,13 @@ def get_spread(values: list[float]) -> dict[str, float]:
     return {"mean": fmean(values), "std": pstdev(values)}
 
 
+def get_spreads(
+    results: list[dict[str, Any]], keys: Iterable[str]
+) -> dict[str, dict[str, float]]:
+    """Compute mean and standard deviation of some keys."""
+    return {key: get_spread([result[key] for result in results]) for key in keys}
+
+
 def format_spread(spread: dict[str, float]) -> str:
     """Format a mean with its standard deviation."""
     return f"{spread['mean']:.1f} ± {spread['std']:.1f}"
@@ -167,6 +165,8 @@ def format_spread(spread: dict[str, float]) -> str:
 
 def format_f1(group: dict[str, Any]) -> str:
     """Format the F1 of a group of runs, and how many of them failed."""
+    if not group["f"]:
+        return f"all {group['failed']} failed"
     failed = f" ({group['failed']} failed)" if group["failed"] else ""
     return format_spread(group["f"]) + failed
 

@@ -3,28 +3,24 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import srsly
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.util import dict_to_dot
 
 from ..corpora.corpus import Corpus
-from ..errors import TooFewError
-from ..recognizer.pipeline import find_recognizer
+from ..corpora.files import read_lines, read_text
+from ..errors import EvaluationError, TooFewError
+from ..recognizer.pipeline import find_recognizer, is_pipeline
 from .benchmark import format_shots
 from .geometry import make_heat_map, make_span_map
-from .mistakes import (
-    KINDS,
-    Analysis,
-    Finding,
-    find_mistakes,
-    list_known,
-    recognize_marked,
-)
+from .mistakes import KINDS, Finding, analyze, recognize_marked
 from .pages import (
     embed_figure,
     fold,
@@ -37,10 +33,71 @@ from .pages import (
 from .plots import Line, draw_confusion, draw_heat_maps, draw_lines, draw_span_maps
 from .query import get_prf
 from .results import format_f1, format_spread, format_value, refuse_others
-from .runs import RunFolder
 
 # Sentences with the most mistakes that are shown.
 N_WORST = 12
+ADVICE = (
+    "Give the folder of a run, such as training/demo after: python -m spacy project "
+    "run all"
+)
+
+
+@dataclass
+class RunFolder:
+    """Artifacts found in a run folder, by the names of their files."""
+
+    path: Path
+    pipeline: Path | None = None  # the adapted one if there are several
+    benchmarks: dict[str, Any] = field(default_factory=dict)
+    episodes: dict[str, Any] = field(default_factory=dict)
+    adaptations: dict[str, Any] = field(default_factory=dict)
+    logs: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+
+    @property
+    def files(self) -> list[Path]:
+        """RETURNS (List[Path]): The files that were read."""
+        found = (self.benchmarks, self.episodes, self.adaptations, self.logs)
+        return [self.path / name for files in found for name in files]
+
+
+def read_folder(path: Path) -> RunFolder:
+    """Find out what a folder has to show. Files of other kinds are passed over."""
+    if not path.is_dir():
+        raise EvaluationError(f"Can't report on '{path}': there is no folder. {ADVICE}")
+    run = RunFolder(path)
+    folders = [path, *sorted(p for p in path.iterdir() if p.is_dir())]
+    # An empty folder may become a pipeline, but is none.
+    pipelines = [p for p in folders if (p / "meta.json").exists() and is_pipeline(p)]
+    # What a training leaves is a source, beside which there may be what became of it.
+    pipelines.sort(key=lambda p: p.name in ("model-best", "model-last"))
+    run.pipeline = pipelines[0] if pipelines else None
+    for file in sorted(path.glob("*.json")):
+        data = _parse(read_text(file, errors="replace"))
+        if {"benchmark", "summary", "runs"} <= {*data}:
+            known = data["benchmark"]
+            by_episodes = isinstance(known, dict) and "episodes" in known
+            (run.episodes if by_episodes else run.benchmarks)[file.name] = data
+        elif {"component", "learning", "support"} <= {*data}:
+            run.adaptations[file.name] = data
+    for file in sorted(path.glob("*.jsonl")):
+        lines = read_lines(file, lambda count: None, lambda error: None)
+        rows = [_parse(line) for _, line in lines if line]
+        rows = [row for row in rows if "losses" in row]
+        if rows:
+            run.logs[file.name] = rows
+    if not (run.pipeline or run.benchmarks or run.episodes or run.adaptations):
+        reason = "there are neither pipelines nor results in it"
+        raise EvaluationError(f"Can't report on '{path}': {reason}. {ADVICE}")
+    return run
+
+
+def _parse(text: str) -> dict[str, Any]:
+    """Parse a JSON object, or return an empty one if it is something else."""
+    try:
+        data = srsly.json_loads(text)
+    except ValueError:
+        return {}
+    return data if isinstance(data, dict) else {}
 
 
 def write_report(
@@ -57,7 +114,7 @@ def write_report(
     parts["Results"] = lambda: render_benchmarks(run)
     if nlp is not None and test is not None:
         docs = Corpus(test, nlp.vocab).docs
-        recognize = cache(lambda: recognize_marked(nlp, docs))
+        recognize = cache(lambda: list(recognize_marked(nlp, docs)))
         parts["Test set"] = lambda: render_corpus(test, nlp, recognize())
         parts["Mistakes"] = lambda: render_mistakes(nlp, recognize())
         parts["Where entities are"] = lambda: render_spans(nlp, docs)
@@ -242,8 +299,7 @@ def render_spans(nlp: Language, docs: list[Doc]) -> Iterator[str]:
 
 def render_mistakes(nlp: Language, examples: list[Example]) -> Iterator[str]:
     """Render the mistakes on the test set."""
-    pipe = find_recognizer(nlp).recognizer
-    analysis = Analysis(find_mistakes(examples), list_known(pipe.learned["support"]))
+    analysis = analyze(find_recognizer(nlp).recognizer, examples)
     if not analysis.findings:
         yield make_paragraph("Nothing is marked in the test set, and nothing found.")
         return

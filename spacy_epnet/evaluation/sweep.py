@@ -1,10 +1,11 @@
 """Vary settings of the adaptation or the training, and measure each choice."""
 
-from collections import Counter
-from collections.abc import Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
+from statistics import fmean
 from typing import Any, NamedTuple
 
 import srsly
@@ -16,8 +17,8 @@ from ..errors import InvalidSettingError, SettingError
 from ..recognizer.pipeline import find_recognizer
 from ..recognizer.settings import merge
 from .benchmark import Benchmark, Profile, Target
-from .outcomes import Outcome, summarize
-from .results import Results, format_value
+from .plots import Line
+from .results import Results, format_spread, format_value, get_spread
 
 SECTION = "adapt"
 HELD_OUT = "held-out"
@@ -99,50 +100,125 @@ def list_profiles(
     }
 
 
-class Training(NamedTuple):
-    """A source to measure, which is trained before if it has to be.
+class Outcome(NamedTuple):
+    """Results of the values of a sweep on some targets."""
 
-    title (str): The values of the training's settings, such as "tau=2".
-    model (str): The source.
-    results (Optional[Path]): The file of its results.
-    folder (Optional[Path]): The folder that it is trained into, if it is.
-    overrides (Dict[str, Any]): What differs from the config of the training.
+    values: list[str]
+    shots: list[int]
+    # Mean over targets for each support set, by value and shots
+    averages: dict[tuple[str, int], list[float]]
+    failed: Counter[tuple[str, int]]  # runs without a result
+
+    def get_lines(self) -> dict[str, Line]:
+        """Make a curve for each number of shots that has results."""
+        lines = {}
+        for shots in self.shots:
+            places = [
+                i for i, v in enumerate(self.values) if (v, shots) in self.averages
+            ]
+            spreads = [get_spread(self.averages[self.values[i], shots]) for i in places]
+            means, stds = ([s[key] for s in spreads] for key in ("mean", "std"))
+            if places:
+                lines[f"{shots}-shot"] = Line(places, means, stds)
+        return lines
+
+    def choose(self) -> dict[int, str]:
+        """Choose the best value for each number of shots."""
+        return {
+            shots: max(known, key=lambda value: fmean(self.averages[value, shots]))
+            for shots in self.shots
+            if (known := [v for v in self.values if (v, shots) in self.averages])
+        }
+
+
+def summarize(measured: Mapping[str, Results], targets: Iterable[str]) -> Outcome:
+    """Summarize the results of sources, with a profile for each way to adapt them, on
+    some targets. Support sets count that were measured on every target with every
+    value, but for values that never have a result.
     """
+    wanted = {*targets}
+    found: dict[tuple[str, int, int], dict[str, float]] = defaultdict(dict)
+    failed: Counter[tuple[str, int]] = Counter()
+    for source, results in measured.items():
+        for run in results.runs.values():
+            if run["target"] not in wanted:
+                continue
+            value = join_titles(source, run["profile"])
+            if "failed" in run:
+                failed[value, run["shots"]] += 1
+            else:
+                found[value, run["shots"], run["support"]][run["target"]] = run["f"]
+    whole: dict[tuple[str, int], dict[int, float]] = defaultdict(dict)
+    for (value, shots, support), scores in found.items():
+        if len(scores) == len(wanted):
+            whole[value, shots][support] = fmean(scores.values())
+    averages = {}
+    for (value, shots), scores_of_sets in whole.items():
+        others = [{*sets} for (_, number), sets in whole.items() if number == shots]
+        common = set.intersection(*others)
+        own = [f for support, f in scores_of_sets.items() if support in common]
+        if own:
+            averages[value, shots] = own
+    values = [
+        join_titles(source, profile)
+        for source, results in measured.items()
+        for profile in results.header["profiles"]
+    ]
+    shots = next(iter(measured.values())).header["shots"]
+    return Outcome(values, shots, averages, failed)
 
-    title: str
+
+def join_titles(*titles: str) -> str:
+    """Name a choice of values for the training and for the adaptation."""
+    return ", ".join(filter(None, titles))
+
+
+def make_table(outcome: Outcome) -> tuple[list[str], list[list[str]]]:
+    """Return the header and the rows of a table, with a row for each value."""
+    rows = [
+        [value, *(format_cell(outcome, value, shots) for shots in outcome.shots)]
+        for value in outcome.values
+    ]
+    return ["setting", *(f"{shots}-shot" for shots in outcome.shots)], rows
+
+
+def format_cell(outcome: Outcome, value: str, shots: int) -> str:
+    """Format the results of a value, and how many of its runs failed."""
+    n_failed, averages = outcome.failed[value, shots], outcome.averages
+    shown = [f"({n_failed} failed)"] if n_failed else []
+    if (value, shots) in averages:
+        shown.insert(0, format_spread(get_spread(averages[value, shots])))
+    return " ".join(shown)
+
+
+class Training(NamedTuple):
+    """A source to measure, which is trained before if it has to be."""
+
+    title: str  # the values of the training's settings, such as "tau=2"
     model: str
     results: Path | None
-    folder: Path | None = None
-    overrides: Mapping[str, Any] = {}
+    folder: Path | None = None  # that it is trained into, if it is
+    overrides: Mapping[str, Any] = {}  # of the training's config
 
 
 @dataclass
 class Sweep:
     """A sweep over values of settings, all on the same support sets.
 
-    model (str): The source, or the config of its training.
-    settings (List[Setting]): What is varied.
-    profiles (Dict[str, Profile]): The ways to adapt. See `list_profiles`.
-    targets (List[Target]): What is measured on.
-    held_out (Optional[Path]): A corpus of types that the source hasn't seen, to choose
-        a value on. It becomes a target, too.
-    overrides (Dict[str, Any]): What differs from the config in all trainings.
-    output (Optional[Path]): The file of the results, or a folder for all.
-    name (Optional[str]): The component, if there are several recognizers.
+    The corpus of held-out types, which the source hasn't seen, becomes a target, too.
     """
 
-    model: str
+    model: str  # the source, or the config of its training
     settings: list[Setting]
     profiles: dict[str, Profile]
     targets: list[Target]
     held_out: Path | None
-    overrides: dict[str, Any]
-    output: Path | None
+    overrides: dict[str, Any]  # of the training's config
+    output: Path | None  # the file of the results, or a folder for all
     name: str | None
 
     def __post_init__(self) -> None:
         self.trains = is_config(self.model)  # a source for each choice
-        self._check_training()
         self.groups = {TARGETS_TITLE: [target.name for target in self.targets]}
         if self.held_out is not None:
             # A folder of a target may be called so, too.
@@ -154,8 +230,8 @@ class Sweep:
                 TARGETS_TITLE: [target.name for target in targets],
             }
 
-    def _check_training(self) -> None:
-        """Refuse to vary a training where there is none, or has no place."""
+    def check(self, *, choose_on_query: bool) -> None:
+        """Find out ahead what would stop the sweep."""
         names = [each.name for each in self.settings if not each.is_adapting]
         if names and not self.trains:
             raise SettingError(
@@ -168,9 +244,6 @@ class Sweep:
                 "A source is trained for each value. Give --output a folder for them "
                 "and their results. What was interrupted goes on from what is in it."
             )
-
-    def check(self, *, choose_on_query: bool) -> None:
-        """Find out ahead what would stop the sweep."""
         if not self.targets or (choose_on_query and not self.groups[TARGETS_TITLE]):
             raise SettingError(
                 "There is nothing to measure on. Give DEV and TEST of a target, or "
@@ -203,9 +276,17 @@ class Sweep:
     def make_benchmark(
         self, nlp: Language, shots: list[int], supports: int
     ) -> Benchmark:
-        """Make the benchmark of a source, with so many support sets of each kind."""
+        """Make the benchmark of a source that hasn't seen the held-out types."""
         if self.held_out is not None:
-            check_held_out(nlp, self.held_out, self.name)
+            pipe = find_recognizer(nlp, self.name).recognizer
+            known = sorted({*Corpus(self.held_out).totals} & {*pipe.labels})
+            if known:
+                raise SettingError(
+                    f"The types of '{self.held_out}' aren't held out, because the "
+                    f"source was trained on them: {', '.join(known)}. Give a corpus of "
+                    "other types, or leave these out with --drop-types of spacy epnet "
+                    "convert."
+                )
         seeds = list(range(supports))
         return Benchmark(nlp, self.targets, self.profiles, shots, seeds, name=self.name)
 
@@ -233,15 +314,3 @@ def split_options(args: list[str]) -> tuple[list[str], list[str]]:
             chosen = adapting if arg.startswith(f"--{SECTION}.") else training
         chosen.append(arg)
     return adapting, training
-
-
-def check_held_out(nlp: Language, path: Path, name: str | None) -> None:
-    """Refuse a corpus whose types the source knows."""
-    pipe = find_recognizer(nlp, name).recognizer
-    known = sorted({*Corpus(path).totals} & {*pipe.labels})
-    if known:
-        raise SettingError(
-            f"The types of '{path}' aren't held out, because the source was trained on "
-            f"them: {', '.join(known)}. Give a corpus of other types, or leave these "
-            "out with --drop-types of spacy epnet convert."
-        )

@@ -108,10 +108,7 @@ def _load(path: Path | str) -> Language:
 
 
 def find_pipeline(name: str) -> Path | str:
-    """Find a source by its name, or any other pipeline.
-
-    RETURNS (Union[Path, str]): Its folder, or the name of its package.
-    """
+    """Find the folder of a source or of any other pipeline, or its package's name."""
     if Path(name).exists():
         return Path(name)
     if name in list_sources():

@@ -40,18 +40,15 @@ class Manifest(NamedTuple):
 
 
 def pack_source(nlp: Language, encoder: Path, output: Path) -> Manifest:
-    """Pack a trained pipeline into a folder.
-
-    encoder (Path): The folder of the encoder that it is based on.
-    """
+    """Pack a trained pipeline, based on the encoder in a folder, into another."""
     from safetensors.torch import save_file
 
     from .changes import find_changes, is_origin
 
     config = name_encoder(nlp.config, encoder.name)
-    after = get_network(nlp).state_dict()
+    after = find_encoder(nlp)[1].transformer.state_dict()
     blank = build_blank(config, encoder)
-    before = get_network(blank).state_dict()
+    before = find_encoder(blank)[1].transformer.state_dict()
     if not is_origin(before, after):
         raise EncoderError(
             f"The encoder in '{encoder}' isn't the one that the pipeline was trained "
@@ -74,10 +71,7 @@ def pack_source(nlp: Language, encoder: Path, output: Path) -> Manifest:
 
 
 def unpack_source(folder: Path, encoder: Path) -> Language:
-    """Put a packed pipeline together with its encoder.
-
-    encoder (Path): The folder of the encoder, or its name on the hub.
-    """
+    """Put a packed pipeline together with its encoder, a folder or name on the hub."""
     manifest = read_manifest(folder)
     for file, expected in manifest.files.items():
         path = folder / file
@@ -117,10 +111,10 @@ def is_packed(folder: Path) -> bool:
 def build_blank(config: Config, encoder: Path) -> Language:
     """Build an untrained pipeline over an encoder, which its config doesn't name."""
     nlp = load_model_from_config(name_encoder(config, str(encoder)), auto_fill=True)
-    for name, pipe in iter_transformers(nlp):
-        pipe.model.initialize(X=[nlp.make_doc("token")])
-        before = config["components"][name]["model"]["name"]
-        nlp.get_pipe_config(name)["model"]["name"] = before
+    name, model = find_encoder(nlp)
+    model.initialize(X=[nlp.make_doc("token")])
+    before = config["components"][name]["model"]["name"]
+    nlp.get_pipe_config(name)["model"]["name"] = before
     nlp.config["paths"] = config["paths"]
     return nlp
 
@@ -141,30 +135,25 @@ def load_changes(nlp: Language, folder: Path) -> None:
 
     from .changes import apply_changes
 
-    apply_changes(get_network(nlp), load_file(folder / CHANGES))
+    _, model = find_encoder(nlp)
+    apply_changes(model.transformer, load_file(folder / CHANGES))
     for name, pipe in iter_others(nlp):
         pipe.from_disk(folder / name, exclude=LEFT_OUT)
     nlp.meta.update(srsly.read_json(folder / META))
 
 
-def iter_transformers(nlp: Language) -> Iterator[tuple[str, Any]]:
-    """Yield the components with an encoder."""
-    for name, pipe in nlp.pipeline:
-        if hasattr(getattr(pipe, "model", None), "transformer"):
-            yield name, pipe
-
-
 def iter_others(nlp: Language) -> Iterator[tuple[str, Any]]:
-    """Yield the other components that have data of their own."""
-    encoders = dict(iter_transformers(nlp))
+    """Yield the components without an encoder that have data of their own."""
+    encoder, _ = find_encoder(nlp)
     for name, pipe in nlp.pipeline:
-        if name not in encoders and hasattr(pipe, "to_disk"):
+        if name != encoder and hasattr(pipe, "to_disk"):
             yield name, pipe
 
 
-def get_network(nlp: Language) -> Any:
-    """Return the PyTorch network of a pipeline's encoder."""
-    found = [pipe.model.transformer for _, pipe in iter_transformers(nlp)]
+def find_encoder(nlp: Language) -> tuple[str, Any]:
+    """Find the component with the encoder, and the model of it."""
+    models = {name: getattr(pipe, "model", None) for name, pipe in nlp.pipeline}
+    found = [(name, m) for name, m in models.items() if hasattr(m, "transformer")]
     if len(found) != 1:
         raise PipelineError(
             f"Can't pack this pipeline: it has {len(found)} transformers. A source has "

@@ -58,10 +58,7 @@ class RepeatableBatches(Iterator[Any]):
 def save_checkpoint(
     folder: Path, nlp: Language, optimizer: Optimizer, progress: Progress
 ) -> None:
-    """Save the state of a training, whole or not at all.
-
-    folder (Path): Where to save it. What was there is replaced.
-    """
+    """Save the state of a training in place of an earlier one, whole or not at all."""
     from safetensors.numpy import save_file
 
     positions = {key: place for place, key in iter_positions(nlp)}
@@ -82,7 +79,7 @@ def save_checkpoint(
 
 
 def load_progress(folder: Path) -> Progress | None:
-    """RETURNS (Optional[Progress]): How far a training is, if one was saved."""
+    """Load how far a training is, if one was saved."""
     path = folder / PROGRESS
     if not path.is_file():
         return None
@@ -94,11 +91,7 @@ def load_progress(folder: Path) -> Progress | None:
 def load_checkpoint(
     folder: Path, nlp: Language, optimizer: Optimizer, progress: Progress
 ) -> None:
-    """Restore the state of a training.
-
-    nlp (Language): The pipeline, initialized.
-    optimizer (Optimizer): The optimizer, as the config has it.
-    """
+    """Restore the state of a training, into what its config has made."""
     from safetensors.numpy import load_file
 
     ops: Any = get_current_ops()
@@ -131,8 +124,6 @@ def get_moments(optimizer: Optimizer) -> dict[str, dict[KeyT, Any]]:
 def iter_positions(nlp: Language) -> Iterator[tuple[str, KeyT]]:
     """Name all weights of a pipeline by their positions, because the numbers by which
     an optimizer knows them differ from one process to the next.
-
-    YIELDS (Tuple[str, KeyT]): The position of a weight, and the optimizer's key for it.
     """
     for component, pipe in nlp.pipeline:
         model = getattr(pipe, "model", None)

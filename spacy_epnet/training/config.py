@@ -28,11 +28,8 @@ def list_recognizers() -> list[str]:
 
 
 def make_training_config(recognizer: str, encoder: str = MINILM.name) -> str:
-    """Make the config of a training, with the defaults of a recognizer.
-
-    recognizer (str): The factory of the recognizer.
-    encoder (str): A folder, an encoder that comes in packages, or a model on the hub.
-    RETURNS (str): The config, with comments that explain the settings.
+    """Make the config of a training, with the defaults of a recognizer, given by its
+    factory, and comments that explain them.
     """
     nlp = spacy.blank("en")
     is_known = nlp.has_factory(recognizer)
@@ -65,10 +62,8 @@ def make_section(
     *,
     component: str = "",
 ) -> Iterator[str]:
-    """Make the lines of a section of a config, and of the sections in it.
-
-    settings (Optional[Type[Settings]]): Their descriptions.
-    component (str): The section of the settings that others refer to.
+    """Make the lines of a section of a config, and of the sections in it. Settings
+    have their descriptions, and may refer to those of a component.
     """
     yield f"[{name}]"
     fields = settings.model_fields if settings is not None else {}

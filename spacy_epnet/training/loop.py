@@ -46,10 +46,8 @@ TIDY_FREQUENCY = 50
 
 
 class Training:
-    """A training, as the config of a pipeline says.
-
-    nlp (Language): The pipeline, initialized.
-    output (Path): Folder for the checkpoint and for the best and the last pipeline.
+    """A training, as the config of an initialized pipeline says. In the output folder
+    are the checkpoint, the best and the last pipeline.
     """
 
     def __init__(self, nlp: Language, output: Path):
@@ -86,10 +84,7 @@ class Training:
         return bool(is_long or is_futile or self.has_seen_all)
 
     def resume(self) -> int:
-        """Resume where an earlier run has stopped.
-
-        RETURNS (int): The steps that it has made.
-        """
+        """Resume where an earlier run has stopped, after some steps."""
         folder = self.output / CHECKPOINT
         with report_damage(folder):
             progress = load_progress(folder)
@@ -110,28 +105,24 @@ class Training:
         return progress.step
 
     def run(self, stdout: IO[str], stderr: IO[str]) -> bool:
-        """Train until it is over, or interrupted.
-
-        stdout (IO): Where the log is written.
-        stderr (IO): Where progress is shown.
-        RETURNS (bool): Whether it is over.
-        """
+        """Train until it is over, or interrupted. Return whether it is over."""
         nlp, frozen = self.nlp, self.settings["frozen_components"]
         with nlp.select_pipes(disable=frozen):
             log_step, finish_log = self.settings["logger"](nlp, stdout, stderr)
         try:
             with catch_interruption() as interruption:
                 for info, is_best in self._iter_steps(interruption):
-                    if is_best is not None:
-                        with nlp.select_pipes(disable=frozen):
-                            update_meta(self.settings, nlp, info)
-                        self._save_pipeline(DIR_MODEL_LAST)
-                        if is_best:
-                            self._save_pipeline(DIR_MODEL_BEST)
-                    log_step(info if is_best is not None else None)
-                    if is_best is not None:
-                        self.progress.losses = {}
-                        self._save()
+                    if is_best is None:
+                        log_step(None)
+                        continue
+                    with nlp.select_pipes(disable=frozen):
+                        update_meta(self.settings, nlp, info)
+                    self._save_pipeline(DIR_MODEL_LAST)
+                    if is_best:
+                        self._save_pipeline(DIR_MODEL_BEST)
+                    log_step(info)
+                    self.progress.losses = {}
+                    self._save()
                 if self.is_over:
                     self._save_pipeline(DIR_MODEL_LAST)
                 self._save()

@@ -11,7 +11,7 @@ from thinc.api import Config
 from typer.testing import CliRunner
 
 from spacy_epnet.cli import epnet_cli
-from spacy_epnet.cli._errors import report_errors
+from spacy_epnet.cli._app import report_errors
 from spacy_epnet.errors import SettingError
 
 
@@ -63,7 +63,7 @@ def test_a_bug_in_adapting_is_not_taken_for_a_mistake_of_the_user(
     trained.to_disk(tmp_path / "source")
     (tmp_path / "support.iob").write_text("Ada\tB-PILOT\nleft\tO\n", encoding="utf8")
     monkeypatch.setattr(
-        "spacy_epnet.adapting.adapt", lambda *args, **settings: fail_to_broadcast()
+        "spacy_epnet.cli.adapt.adapt", lambda *args, **settings: fail_to_broadcast()
     )
     paths = [str(tmp_path / name) for name in ("source", "support.iob", "adapted")]
     result = CliRunner().invoke(epnet_cli, ["adapt", *paths])

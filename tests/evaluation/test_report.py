@@ -11,7 +11,7 @@ import srsly
 from spacy.tokens import Doc, DocBin, Span
 
 from spacy_epnet.evaluation.pages import make_page, make_table, mark_text
-from spacy_epnet.evaluation.runs import read_folder
+from spacy_epnet.evaluation.run_report import read_folder
 
 from ..util import commands
 

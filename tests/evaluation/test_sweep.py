@@ -7,9 +7,13 @@ import srsly
 from spacy.tokens import DocBin
 from spacy.util import load_config
 
-from spacy_epnet.evaluation.outcomes import make_table, summarize
 from spacy_epnet.evaluation.results import Results
-from spacy_epnet.evaluation.sweep import list_profiles, read_setting
+from spacy_epnet.evaluation.sweep import (
+    list_profiles,
+    make_table,
+    read_setting,
+    summarize,
+)
 
 from ..util import commands
 
