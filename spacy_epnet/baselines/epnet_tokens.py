@@ -4,7 +4,6 @@ One of the paper's ablations. A token is a span of width 1. Which type follows w
 learned of the source, and handed to other types.
 """
 
-from dataclasses import replace
 from typing import Any
 
 from spacy.tokens import Doc, Span
@@ -37,7 +36,7 @@ class TokenEPNetRecognizer(SequenceRecognizer, EPNetRecognizer):
     def learn(self, task: AdaptTask, settings: EPNetSettings.Adapt) -> EPNetReport:
         """Learn from the tokens of a support set. See the base."""
         golds = list(map(split_entities, task.golds))
-        return super().learn(replace(task, golds=golds), settings)
+        return super().learn(task._replace(golds=golds), settings)
 
     def represent(self, tokens: TokenVectors) -> Points:
         """Project tokens, as spans of width 1. See the base."""

@@ -5,9 +5,9 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 from zipfile import BadZipFile, ZipFile
 
 import srsly
@@ -22,8 +22,7 @@ CACHE_VARIABLE = "SPACY_EPNET_CACHE"
 PROJECT = Path("assets/encoders")
 
 
-@dataclass(frozen=True)
-class PackagedEncoder:
+class PackagedEncoder(NamedTuple):
     """An encoder in wheels: which ones, where in them, and how to recognize it."""
 
     name: str

@@ -3,10 +3,9 @@
 import re
 from collections.abc import Iterable, Iterator
 from copy import copy, deepcopy
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy
 import srsly
@@ -31,8 +30,7 @@ from .base import FewShotRecognizer
 PARTS = {"config.cfg", "meta.json", "tokenizer", "vocab"}
 
 
-@dataclass(frozen=True)
-class RecognizerPipeline:
+class RecognizerPipeline(NamedTuple):
     """A pipeline and the few-shot recognizer in it."""
 
     nlp: Language

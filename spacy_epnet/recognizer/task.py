@@ -1,9 +1,9 @@
 """The task of an adaptation, and the report of what was learned."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from spacy.tokens import Doc
 from thinc.api import Optimizer
@@ -30,8 +30,7 @@ class EncoderTraining(Protocol):
         """Make the token vectors of the support set anew."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class AdaptTask:
+class AdaptTask(NamedTuple):
     """An encoded support set, and what is to be learned from it.
 
     docs (List[Doc]): The support set.
@@ -40,7 +39,7 @@ class AdaptTask:
     labels (List[str]): The types to learn.
     extends (bool): Whether they join those that are known, or replace them.
     config (Dict[str, Any]): The settings, as in a config.
-    names (Dict[Tuple[str, ...], Floats2d]): The vectors of the names that the
+    names (Mapping[Tuple[str, ...], Floats2d]): The vectors of the names that the
         recognizer's `list_names` asked for.
     on_step (Callable[[int, float], object]): Called with each step and its loss.
     training (Optional[EncoderTraining]): Trains the recognizer together with its
@@ -53,7 +52,7 @@ class AdaptTask:
     labels: list[str]
     extends: bool
     config: dict[str, Any]
-    names: dict[tuple[str, ...], Floats2d] = field(default_factory=dict)
+    names: Mapping[tuple[str, ...], Floats2d] = {}
     on_step: OnStep = lambda step, loss: None
     training: EncoderTraining | None = None
 

@@ -2,7 +2,6 @@
 (Das et al., 2022)."""
 
 import math
-from dataclasses import replace
 from statistics import fmean
 from typing import Any
 
@@ -86,7 +85,7 @@ class ContainerRecognizer(SequenceRecognizer, NearestTokenRecognizer):
             if has_stopped_falling(losses, settings.patience):
                 break
         self.learned["transitions"] = transitions
-        learning = super().learn(replace(task, tokens=tokens), settings)
+        learning = super().learn(task._replace(tokens=tokens), settings)
         learning.summary = (
             f"{len(losses) - 1} steps, loss {losses[0]:.4f} to {losses[-1]:.4f}. "
             f"{learning.summary}"
