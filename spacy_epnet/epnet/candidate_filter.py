@@ -79,7 +79,8 @@ class CandidateFilter:
 
     def _get_contrast(self, rows: Tensor) -> list[Tensor]:
         """Return the layer that tells by how much types are nearer than None."""
-        weight, bias = self.network.fold(rows)
+        prototypes = self.network.get_prototypes()[rows]
+        weight, bias = self.network.fold(prototypes)
         return [(part[:1] - part[1:]).to(self.dtype) for part in (weight, bias)]
 
     def select(self, tokens: TokenVectors, starts: list[Ints1d]) -> list[Spans]:

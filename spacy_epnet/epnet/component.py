@@ -1,9 +1,12 @@
 """EP-Net as a pipeline component: entities by the nearest prototype."""
 
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from spacy.language import Language
 from spacy.tokens import Doc
+from spacy.training import Example
 from thinc.types import Floats2d
 
 from ..recognizer.annotation import Prediction, split_by_doc
@@ -32,6 +35,7 @@ from .model import (
     project_spans,
     set_prototype,
 )
+from .names import draw_names, is_drawn
 from .prototypes import (
     NONE_ROW,
     Generation,
@@ -40,6 +44,7 @@ from .prototypes import (
     get_scopes,
     join,
     list_rows,
+    narrow,
 )
 from .settings import EPNetSettings
 from .types import Rows
@@ -241,6 +246,30 @@ class EPNetRecognizer(PrototypeRecognizer):
         super().__init__(*args, **settings)
         # Vectors of type names. Copies share them, as they share the encoder.
         self.name_vectors: dict[tuple[str, ...], Floats2d] = {}
+        # Vectors of the names of each type, while it is trained on a source domain.
+        self.training_names: dict[str, Floats2d] = {}
+        self.learned["names"] = {}
+
+    def initialize(
+        self,
+        get_examples: Callable[[], Iterable[Example]],
+        *,
+        nlp: Language | None = None,
+        labels: Mapping[str, Iterable[str]] | Iterable[str] | None = None,
+        names: Mapping[str, Iterable[str]] | None = None,
+    ) -> None:
+        """Initialize the component for training. See the base.
+
+        names (Optional[Mapping[str, Iterable[str]]]): Names in words of each label, and
+            descriptions. By default the words in the label itself.
+        """
+        super().initialize(get_examples, nlp=nlp, labels=labels)
+        if self.model.attrs["names"]:
+            given = names or {}
+            self.learned["names"] = {
+                label: [*given.get(label, [name])]
+                for label, name in zip(self.labels, self.known_names, strict=True)
+            }
 
     @property
     def loss_parts(self) -> dict[str, str]:
@@ -268,10 +297,16 @@ class EPNetRecognizer(PrototypeRecognizer):
         # Even if there is nothing to learn, the gradients of other components that
         # share the transformer may depend on this one to be passed on.
         rows = list_rows(self.prototypes, ops=ops)
-        outputs, backprop = self.model.begin_update((docs, spans, rows))
+        names = draw_names(
+            self.training_names, self.columns, share=self.cfg["name_share"], ops=ops
+        )
+        inputs = (docs, spans, rows) if names is None else (docs, spans, rows, names)
+        outputs, backprop = self.model.begin_update(inputs)
         scopes = get_scopes(docs, self.corpora, self.labels, ops=ops)
         if scopes is not None:
             scopes = scopes[find_docs(spans[:, 0], docs, ops=ops)]
+            if is_drawn(self.cfg["narrow_share"], ops=ops):
+                scopes, targets = narrow(scopes, targets, ops=ops)
         tau = self.cfg["tau"] if self.cfg["dispersion_loss"] else None
         parts, d_outputs = get_loss(outputs, targets, tau=tau, scopes=scopes)
         backprop(d_outputs)

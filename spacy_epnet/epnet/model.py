@@ -63,6 +63,7 @@ def build_epnet_model(
         ),
         radius=COSINE_RADIUS if settings.similarity == "cosine" else None,
         edges=settings.edges,
+        names=settings.names,
     )
     flat_tokens = build_flat_tokens(tok2vec)
     head = build_head(
@@ -77,7 +78,11 @@ def build_epnet_model(
         init=init,
         layers=[flat_tokens, head],
         refs={"flat_tokens": flat_tokens, "head": head, "tok2vec": tok2vec},
-        attrs={"max_width": settings.max_width, "resize_output": grow_prototypes},
+        attrs={
+            "max_width": settings.max_width,
+            "names": settings.names,
+            "resize_output": grow_prototypes,
+        },
     )
 
 
@@ -95,9 +100,9 @@ def _make_network(
 def forward(
     model: Model[ModelInput, HeadOutput], inputs: ModelInput, is_train: bool
 ) -> tuple[HeadOutput, Callable[[HeadOutput], list[Doc]]]:
-    docs, spans, rows = inputs
+    docs, *others = inputs
     tokens, backprop_tokens = model.get_ref("flat_tokens")(docs, is_train)
-    outputs, backprop_head = model.get_ref("head")((tokens, spans, rows), is_train)
+    outputs, backprop_head = model.get_ref("head")((tokens, *others), is_train)
 
     def backprop(d_outputs: HeadOutput) -> list[Doc]:
         return backprop_tokens(backprop_head(d_outputs))
@@ -187,23 +192,27 @@ def get_sizes(weights: dict[str, Any]) -> dict[str, int]:
 def convert_inputs(
     model: Model[Any, Any], inputs: HeadInput, is_train: bool
 ) -> tuple[ArgsKwargs, Callable[[ArgsKwargs], TokenVectors]]:
-    tokens, spans, rows = inputs
+    tokens, spans, rows, *names = inputs
     shim: Any = model.shims[0]
     get_head_network(model).dropout = model.attrs["dropout_rate"]
     trains_tokens = model.attrs["trains_tokens"]
-    args = (
+    args = [
         xp2torch(tokens, requires_grad=is_train and trains_tokens, device=shim.device),
         xp2torch(spans[:, 0], device=shim.device).long(),
         xp2torch(spans[:, 1], device=shim.device).long(),
         xp2torch(rows, device=shim.device).long(),
-    )
+    ]
+    if names:
+        columns, vectors = names[0]
+        args.append(xp2torch(columns, device=shim.device).long())
+        args.append(xp2torch(vectors, device=shim.device))
 
     def convert_gradient(d_args: ArgsKwargs) -> TokenVectors:
         if not trains_tokens:
             return model.ops.alloc2f(0, 0)
         return torch2xp(d_args.args[0])  # type: ignore[return-value]
 
-    return ArgsKwargs(args=args, kwargs={}), convert_gradient
+    return ArgsKwargs(args=tuple(args), kwargs={}), convert_gradient
 
 
 def convert_outputs(
@@ -286,6 +295,21 @@ def get_prototypes(head: Model[Any, Any]) -> Prototypes:
     """Return all prototypes, as they are compared with spans."""
     network = get_head_network(head)
     return torch2xp(network.get_prototypes().detach())  # type: ignore[return-value]
+
+
+def map_names(head: Model[Any, Any], names: Floats2d) -> Prototypes | None:
+    """Return where prototypes lie by the vectors of their names, or None if the head
+    hasn't learned it.
+    """
+    import torch
+
+    network = get_head_network(head)
+    if network.name_map is None:
+        return None
+    network.eval()
+    with torch.no_grad():
+        vectors = xp2torch(names, device=network.prototypes.device)
+        return torch2xp(network.map_names(vectors))  # type: ignore[return-value]
 
 
 def set_prototype(head: Model[Any, Any], row: int, value: Any) -> None:

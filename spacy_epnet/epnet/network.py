@@ -7,6 +7,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+# Dropout inside the map from names to prototypes, which sees few different names.
+NAME_DROPOUT = 0.1
+
 
 class SpanPrototypeNetwork(nn.Module):
     """Embeds spans, projects them next to the prototypes, measures distances.
@@ -21,6 +24,7 @@ class SpanPrototypeNetwork(nn.Module):
     radius (Optional[float]): Compare directions only, on a sphere of this radius, so
         that the distance is 2 (1 - cos) times its square.
     edges (bool): Describe spans by their first and last tokens as well.
+    names (bool): Map the vectors of names to prototypes as well.
     """
 
     def __init__(
@@ -35,6 +39,7 @@ class SpanPrototypeNetwork(nn.Module):
         initial_scale: float,
         radius: float | None,
         edges: bool,
+        names: bool,
     ):
         super().__init__()
         self.initial_scale = initial_scale
@@ -51,6 +56,15 @@ class SpanPrototypeNetwork(nn.Module):
         )
         self.prototypes = nn.Parameter(torch.empty(0, prototype_size))
         self.grow(n_prototypes)
+        self.name_map: nn.Module | None = None
+        if names:
+            self.name_map = nn.Sequential(
+                nn.LayerNorm(token_width, elementwise_affine=False),
+                nn.Linear(token_width, prototype_size),
+                nn.ReLU(),
+                nn.Dropout(NAME_DROPOUT),
+                nn.Linear(prototype_size, prototype_size),
+            )
 
     def grow(self, n_prototypes: int) -> None:
         """Add prototypes until there are `n_prototypes`. Those there stay."""
@@ -60,7 +74,13 @@ class SpanPrototypeNetwork(nn.Module):
         self.prototypes = nn.Parameter(torch.cat([old, new]))
 
     def forward(
-        self, tokens: Tensor, starts: Tensor, widths: Tensor, rows: Tensor
+        self,
+        tokens: Tensor,
+        starts: Tensor,
+        widths: Tensor,
+        rows: Tensor,
+        columns: Tensor | None = None,
+        names: Tensor | None = None,
     ) -> tuple[Tensor, Tensor]:
         """Tell which prototypes in use each span is nearer to, and by how much.
 
@@ -68,12 +88,22 @@ class SpanPrototypeNetwork(nn.Module):
         starts (Tensor): (M,) First token of each span.
         widths (Tensor): (M,) Tokens of each span.
         rows (Tensor): (R,) The prototypes in use.
+        columns (Optional[Tensor]): (K,) Those of them that names take the place of.
+        names (Optional[Tensor]): (K, d2) The vectors of these names.
         RETURNS (Tuple[Tensor, Tensor]): (M, R) Squared distances less the squared norm
             of the projected span, on which no probability depends, and (P, d1) all
             prototypes, so that a loss can be put on both.
         """
         spans = self.embed(tokens, starts, widths)
-        return F.linear(self.begin_fold(spans), *self.fold(rows)), self.prototypes
+        chosen = self.get_prototypes()[rows]
+        if columns is not None and names is not None:
+            chosen = chosen.index_copy(0, columns, self.map_names(names))
+        return F.linear(self.begin_fold(spans), *self.fold(chosen)), self.prototypes
+
+    def map_names(self, names: Tensor) -> Tensor:
+        """Map the vectors of names to where the prototypes of their types lie."""
+        assert self.name_map is not None, "a setting of the model"
+        return self.project_to_sphere(self.name_map(names))
 
     @property
     def folds(self) -> bool:
@@ -90,11 +120,10 @@ class SpanPrototypeNetwork(nn.Module):
             spans = layer(self.activate(spans))
         return self.activate(spans)
 
-    def fold(self, rows: Tensor) -> tuple[Tensor, Tensor]:
+    def fold(self, prototypes: Tensor) -> tuple[Tensor, Tensor]:
         """Return the weight and the bias of a layer from there to the distances to
         prototypes, less the squared norm of the projected span.
         """
-        prototypes = self.get_prototypes()[rows]
         weight, bias = -2 * prototypes, (prototypes * prototypes).sum(dim=1)
         if not self.folds:
             return weight, bias

@@ -10,7 +10,7 @@ from thinc.api import Ops, get_array_module
 
 from ..corpora.labels import get_corpus, split_type
 from ..types import Bools2d
-from .types import Prototypes, Rows
+from .types import Prototypes, Rows, Targets
 
 NONE_ROW = 0
 
@@ -104,6 +104,19 @@ def get_families(corpora: Mapping[str, Sequence[str]]) -> dict[str, str]:
     """
     every = (label for labels in corpora.values() for label in labels)
     return {label: split_type(label)[0] for label in every}
+
+
+def narrow(scopes: Bools2d, targets: Targets, *, ops: Ops) -> tuple[Bools2d, Targets]:
+    """Leave out some types at random, and take their entities for None.
+
+    scopes (Bools2d): (M, R) Which columns count for each span.
+    targets (Targets): The column of each span's own prototype.
+    RETURNS (Tuple[Bools2d, Targets]): The same without these types.
+    """
+    xp: Any = ops.xp
+    kept = xp.random.random(scopes.shape[1]) < xp.random.random()
+    kept[NONE_ROW] = True
+    return scopes & kept, xp.where(kept[targets], targets, NONE_ROW).astype("i")
 
 
 def get_scopes(

@@ -58,6 +58,20 @@ class EPNetSettings(RecognizerSettings):
     dispersion_loss: bool = Field(
         True, description="Whether the prototypes are trained to be dispersed."
     )
+    name_share: float = Field(
+        0.5,
+        ge=0,
+        le=1,
+        description="Share of the types whose name takes the place of their prototype "
+        "in an update, if the model learns from names.",
+    )
+    narrow_share: float = Field(
+        0.0,
+        ge=0,
+        le=1,
+        description="Share of the updates from which some types of a corpus are left "
+        "out, so that their entities are None.",
+    )
     overlaps: Callable[..., Any] = Field(
         PREFER_NEAR, description="Which of two overlapping predictions is kept."
     )
@@ -104,6 +118,11 @@ class EPNetSettings(RecognizerSettings):
             description="Learning rate of the model's own weights, as a multiple of "
             "the encoder's. The encoder is pretrained, the rest begins at random. For "
             "the Adam optimizer.",
+        )
+        names: bool = Field(
+            False,
+            description="Whether the model learns where a type's prototype lies by its "
+            "name, so that a name alone can stand for a type. The paper's doesn't.",
         )
         edges: bool = Field(
             True,

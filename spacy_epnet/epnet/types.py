@@ -4,18 +4,16 @@ M spans, R rows of the prototype table in use (column 0 of the distances is None
 column i is label i - 1), P prototypes in all, d1 the prototype space.
 """
 
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from spacy.tokens import Doc
 from thinc.types import Floats2d, Ints1d
-
-from ..types import Spans, TokenVectors
 
 Targets: TypeAlias = Ints1d  # (M,) column of the distances, 0 is None
 Distances: TypeAlias = Floats2d  # (M, R)
 Prototypes: TypeAlias = Floats2d  # (P, d1)
 Rows: TypeAlias = Ints1d  # (R,) rows of the prototype table
 
-ModelInput: TypeAlias = tuple[list[Doc], Spans, Rows]
-HeadInput: TypeAlias = tuple[TokenVectors, Spans, Rows]
+# In training, names may take the place of some prototypes, see `names.py`.
+ModelInput: TypeAlias = tuple[Any, ...]  # (List[Doc], Spans, Rows[, Names])
+HeadInput: TypeAlias = tuple[Any, ...]  # (TokenVectors, Spans, Rows[, Names])
 HeadOutput: TypeAlias = tuple[Distances, Prototypes]

@@ -1,0 +1,55 @@
+"""What the types of known corpora are called in words: one list of all of them.
+
+{"corpus": "recipes", "type": "FOOD", "name": "food", "description": "...",
+ "synonyms": ["ingredient"]}
+"""
+
+from pathlib import Path
+from typing import NamedTuple
+
+import srsly
+
+from ..errors import CorpusError
+from .labels import SEPARATOR
+
+TYPES = Path(__file__).with_name("types.jsonl")
+
+
+class TypeName(NamedTuple):
+    """A type of a corpus, in words."""
+
+    corpus: str
+    type: str
+    name: str
+    description: str
+    synonyms: list[str]
+
+    @property
+    def label(self) -> str:
+        """RETURNS (str): What a recognizer of several corpora calls it."""
+        return f"{self.corpus}{SEPARATOR}{self.type}"
+
+    @property
+    def texts(self) -> list[str]:
+        """RETURNS (List[str]): Every way to say it, the name first."""
+        whole = f"{self.name}: {self.description}"
+        return [self.name, *self.synonyms, self.description, whole]
+
+
+def read_type_names(path: Path = TYPES) -> dict[str, TypeName]:
+    """Read a list of types, by their labels."""
+    try:
+        found = [TypeName(**line) for line in srsly.read_jsonl(path)]
+    except (OSError, TypeError, ValueError) as err:
+        raise CorpusError(path, f"it is no list of types: {err}") from err
+    return {each.label: each for each in found}
+
+
+def make_type_names(path: Path | None = None) -> dict[str, list[str]]:
+    """Read names and descriptions of the types of known corpora, to train on.
+
+    path (Optional[Path]): A list of types, in JSON Lines. By default the one that
+        comes with the package.
+    """
+    types = read_type_names(TYPES if path is None else path)
+    return {label: each.texts for label, each in types.items()}
