@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Mapping
 from time import perf_counter
-from typing import Any, Literal
+from typing import Any
 
 from spacy.language import Language
 
-from ..errors import InvalidSettingError, SettingError
+from ..errors import SettingError
 from ..randomness import seeded
 from ..recognizer.base import FewShotRecognizer
 from ..recognizer.pipeline import RecognizerPipeline, find_recognizer
@@ -19,15 +19,16 @@ from ..recognizer.task import AdaptTask, LearningReport, OnStep
 from ..types import TokenVectors
 from .joint_training import JointTraining, check_alone
 from .report import AdaptReport, describe_origin, find_confusions
-from .support import Item, Support, read_support, realign
+from .support import Item, Support, read_labels, read_support, realign
 from .vocab_copy import make_separate_vocab
 
 
 def adapt(
     nlp: Language,
-    examples: Iterable[Item],
+    examples: Iterable[Item] = (),
     *,
-    labels: Literal["replace", "extend"] = "replace",
+    labels: Iterable[str] | Mapping[str, str] = (),
+    extend: bool = False,
     in_place: bool = False,
     name: str | None = None,
     profile: str = "default",
@@ -35,13 +36,17 @@ def adapt(
     on_step: OnStep = lambda step, loss: None,
     **changes: Any,
 ) -> AdaptReport:
-    """Teach a trained pipeline new entity types from a few marked examples.
+    """Teach a trained pipeline new entity types, from a few marked examples, from their
+    names, or from both.
 
     nlp (Language): A pipeline with a few-shot recognizer, such as `epnet_ner`.
     examples (Iterable[Item]): The support set: examples, annotated docs, or texts
         with entities, such as ("Ada left.", [(0, 3, "PERSON")]).
-    labels (str): Whether the new types "replace" those of the pipeline, or "extend"
-        them.
+    labels (Union[Iterable[str], Mapping[str, str]]): Types to learn even if they have
+        no examples, for a recognizer that knows what names mean, or what types are in
+        words: {"PARTY": "a political party or alliance"}.
+    extend (bool): Whether the new types join those of the pipeline. Otherwise they
+        replace them.
     in_place (bool): Whether to change the pipeline itself. Otherwise it stays as it
         is, and the adapted one shares the weights of its encoder, unless the recognizer
         trains it.
@@ -57,20 +62,24 @@ def adapt(
 
     EXAMPLE:
         >>> report = adapt(nlp, [("Ada left.", [(0, 3, "PERSON")])])
+        >>> report = adapt(nlp, labels=["person", "place"])
         >>> doc = report.nlp("Grace stayed.")
     """
     clock = Clock()
-    extends = read_mode(labels)
     source = find_recognizer(nlp, name)
     origin = describe_origin(source)
     support = read_support(
-        make_separate_vocab(nlp), examples, source.recognizer, strict=check
+        make_separate_vocab(nlp),
+        examples,
+        source.recognizer,
+        texts=read_labels(source.recognizer, labels),
+        strict=check,
     )
     config, settings = choose_settings(
-        source.recognizer, profile, changes, counts=support.counts, extends=extends
+        source.recognizer, profile, changes, counts=support.counts, extends=extend
     )
     # Types that are kept depend on the encoder as it is.
-    trains_encoder = source.recognizer.trains_encoder and not extends
+    trains_encoder = source.recognizer.trains_encoder and not extend
     if trains_encoder:
         check_alone(source)
     adapted = source.copy(with_encoder=trains_encoder)
@@ -82,7 +91,7 @@ def adapt(
             support,
             tokens,
             config=config,
-            extends=extends,
+            extends=extend,
             training=JointTraining(adapted, support) if trains_encoder else None,
             on_step=on_step,
         )
@@ -107,13 +116,6 @@ def adapt(
     )
 
 
-def read_mode(labels: str) -> bool:
-    """Return whether new types join the others."""
-    if labels not in ("replace", "extend"):
-        raise InvalidSettingError("labels", labels, "replace or extend")
-    return labels == "extend"
-
-
 def choose_settings(
     recognizer: FewShotRecognizer,
     profile: str,
@@ -133,7 +135,7 @@ def choose_settings(
         schema,
         profile,
         changes,
-        shots=min(counts.values()),
+        shots=min(filter(None, counts.values()), default=0),
         extends=extends,
         fixed=recognizer.fixed_when_extending,
     )
@@ -158,7 +160,7 @@ def make_task(
         raise SettingError(
             "All types of the support set are known already: "
             f"{', '.join(support.counts)}. There is nothing to extend "
-            f"'{adapted.name}' with. To learn them anew, adapt with labels='replace'."
+            f"'{adapted.name}' with. To learn them anew, adapt without extend=True."
         )
     return AdaptTask(
         docs=support.docs,
@@ -167,7 +169,11 @@ def make_task(
         labels=labels,
         extends=extends,
         config=config,
-        names={n: adapted.encode_names(n) for n in recognizer.list_names(labels)},
+        texts=support.texts,
+        names={
+            names: adapted.encode_names(names)
+            for names in recognizer.list_names(labels, support.texts)
+        },
         on_step=on_step,
         training=training,
     )

@@ -1,7 +1,7 @@
 """The support set: marked examples as a person gives them, and what may be wrong."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from spacy.language import Language
@@ -13,10 +13,19 @@ from ..corpora.labels import is_label, is_offset
 from ..errors import SettingError, SupportError
 from ..overlaps import drop_overlaps
 from ..recognizer.base import FewShotRecognizer
+from ..recognizer.checks import check_labels
 from ..recognizer.gold import Gold, find_sent_starts, read_gold
+from ..recognizer.pipeline import get_words
 
 Annotated: TypeAlias = tuple[str, Sequence[tuple[int, int, str]]]
 Item: TypeAlias = Example | Doc | Annotated
+
+# Of what a type is in words. The encoder sees about twice as many.
+MAX_WORDS = 100
+NO_EXAMPLES = (
+    "there are no examples of it, and the recognizer doesn't know what names mean. Mark "
+    "some, or adapt a pipeline that was trained with names, such as small"
+)
 
 
 class Problem(NamedTuple):
@@ -34,6 +43,9 @@ class Support(NamedTuple):
     examples: list[Example]
     golds: list[Gold]
     problems: list[Problem]  # that are no reason to give up
+    texts: Mapping[
+        str, str
+    ] = {}  # what types are in words, or no words for their names
 
     @property
     def docs(self) -> list[Doc]:
@@ -44,7 +56,34 @@ class Support(NamedTuple):
     def counts(self) -> dict[str, int]:
         """RETURNS (Dict[str, int]): Entities of each type, in the order of types."""
         labels = (ent.label_ for gold in self.golds for ent in gold.ents)
-        return dict(sorted(Counter(labels).items()))
+        counts = Counter(labels)
+        return {label: counts[label] for label in sorted({*counts, *self.texts})}
+
+
+def read_labels(
+    recognizer: FewShotRecognizer, labels: Iterable[str] | Mapping[str, str]
+) -> dict[str, str]:
+    """Check types that are given by their names, or by what they are in words.
+
+    RETURNS (Dict[str, str]): What each is in words, or nothing.
+    """
+    texts = dict(labels) if isinstance(labels, Mapping) else {}
+    for label in check_labels(recognizer.name, labels):
+        text = texts.setdefault(label, "")
+        if not isinstance(text, str) or len(text.split()) > MAX_WORDS:
+            raise SettingError(
+                f"What {label} is must be said in one line of {MAX_WORDS} words at the "
+                f"most: {shorten(repr(text))}."
+            )
+    by_words: dict[str, str] = {}
+    for label in texts:
+        other = by_words.setdefault(get_words(label), label)
+        if other != label:
+            raise SettingError(
+                f"{other} and {label} are the same name in words, so nothing tells "
+                "these types apart. Give them different names."
+            )
+    return texts
 
 
 def read_support(
@@ -52,6 +91,7 @@ def read_support(
     items: Iterable[Item],
     recognizer: FewShotRecognizer,
     *,
+    texts: Mapping[str, str] = {},
     strict: bool = True,
 ) -> Support:
     """Bring examples of any form onto the tokens of a pipeline, and check them.
@@ -60,6 +100,7 @@ def read_support(
     items (Iterable[Item]): Examples, annotated docs, or texts with the characters
         and the label of each entity.
     recognizer (FewShotRecognizer): The recognizer that is to learn from it.
+    texts (Mapping[str, str]): Types that need no examples, and what they are in words.
     strict (bool): See `check_support`.
     RETURNS (Support): The docs and what is known of them.
     """
@@ -67,35 +108,37 @@ def read_support(
     examples = [make_example(nlp, item, problems) for item in items]
     examples = [eg for eg in examples if len(eg.predicted)]
     problems += find_contradictions(examples)
-    return check_support(examples, problems, recognizer, strict=strict)
+    support = Support(examples, [], problems, texts)
+    return check_support(support, recognizer, strict=strict)
 
 
 def check_support(
-    examples: list[Example],
-    problems: list[Problem],
-    recognizer: FewShotRecognizer,
-    *,
-    strict: bool,
+    support: Support, recognizer: FewShotRecognizer, *, strict: bool
 ) -> Support:
     """Refuse a support set from which nothing can be learned.
 
-    problems (List[Problem]): What is known to be wrong with it.
+    support (Support): The examples, and what is known to be wrong with them.
     recognizer (FewShotRecognizer): The recognizer that is to learn from it.
     strict (bool): Also raise if no example of some type could be predicted.
-    RETURNS (Support): The docs and what is known of them.
+    RETURNS (Support): The same with its annotation.
     """
+    examples, _, problems, texts = support
     golds = [read_gold(eg) for eg in examples]
     lost = Counter(problem.lost for problem in problems if problem.lost)
     lost.update(ent.label_ for gold in golds for ent in gold.misaligned)
     ents = [ent for gold in golds for ent in gold.ents]
     problems = [*problems, *find_unusable(ents, lost, recognizer, strict=strict)]
-    if not any(gold.ents or gold.misaligned for gold in golds) and not problems:
+    if not recognizer.knows_names:
+        named = sorted({*texts} - {ent.label_ for ent in ents})
+        problems += [Problem(label, NO_EXAMPLES) for label in named]
+    is_marked = any(gold.ents or gold.misaligned for gold in golds)
+    if not (is_marked or problems or texts):
         what = "there are no texts in it" if not examples else "nothing is marked in it"
         problems.append(Problem("the support set", what))
     if any(problem.is_fatal for problem in problems):
         # With where marks that can't be used should have ended.
         raise SupportError([p for p in problems if p.is_fatal or p.lost])
-    return Support(examples, golds, problems)
+    return Support(examples, golds, problems, texts)
 
 
 def realign(
@@ -118,7 +161,8 @@ def realign(
         golds = [gold._replace(sent_starts=find_sent_starts(eg)) for eg, gold in pairs]
         return support._replace(golds=golds)
     problems = [p for p in support.problems if p.where not in support.counts]
-    return check_support(support.examples, problems, recognizer, strict=strict)
+    support = support._replace(problems=problems)
+    return check_support(support, recognizer, strict=strict)
 
 
 def make_example(nlp: Language, item: Item, problems: list[Problem]) -> Example:

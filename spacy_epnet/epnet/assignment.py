@@ -20,12 +20,13 @@ from ..corpora.labels import split_type
 from ..errors import InvalidSettingError
 from ..recognizer.spans import SpanPool, get_layout, get_span_pool
 from ..recognizer.task import AdaptTask
-from .model import get_prototypes, project_spans
+from .model import get_prototypes, map_names, project_spans
 from .prototypes import NONE_ROW, Generation, join, list_rows
 from .settings import EPNetSettings
 
 # Names decide alone long before, and what is much larger is no number in the end.
 MAX_NAME_WEIGHT = 1_000_000
+OWN_NAME = "its own name"  # what a type begins as, beside source types
 
 
 class Assignment(NamedTuple):
@@ -52,6 +53,7 @@ class Evidence(NamedTuple):
     used: dict[str, int]  # those of them that can be taken
     free: list[int]  # rows that no type has had
     name_cosines: Any  # (types, known) how alike their names are
+    named: Any  # (types, d1) where they lie by their names, or None if it isn't known
     seed: int
 
 
@@ -120,18 +122,28 @@ def assign_prototypes(
         used = {label: row for label, row in known.items() if row not in taken}
         columns = number_columns(task, old)
         prototypes = head.ops.to_numpy(get_prototypes(head))
+        names = [describe(label, task.texts) for label in new]
+        vectors = get_name_vectors(names, name_vectors)
         evidence = Evidence(
-            head.ops.to_numpy(project_spans(head, task.tokens, pool.entities)),
+            project_entities(head, task, pool),
             get_members(head.ops.to_numpy(pool.targets), [columns[n] for n in new]),
             prototypes,
             known,
             used,
             list_free({*taken, *used.values()}, len(prototypes)),
-            compare_names(new, known_names, name_vectors),
+            compare_names(names, known_names, name_vectors),
+            None if vectors is None else map_names(head, vectors),
             settings.seed,
         )
         chosen |= settings.assignment(new, evidence)
     return {label: chosen[label] for label in labels}
+
+
+def project_entities(head: Model[Any, Any], task: AdaptTask, pool: SpanPool) -> Any:
+    """(entities, d1) Project the marked entities."""
+    if not len(pool.entities):
+        return numpy.zeros((0, get_prototypes(head).shape[1]), dtype="f")
+    return head.ops.to_numpy(project_spans(head, task.tokens, pool.entities))
 
 
 def get_members(targets: Any, columns: list[int]) -> Any:
@@ -155,6 +167,11 @@ def get_known_names(
     return tuple(split_type(n)[1] if n in families else n for n in known)
 
 
+def describe(label: str, texts: Mapping[str, str]) -> str:
+    """Return the name of a type, and what it is in words if that is known."""
+    return f"{label}: {texts[label]}" if texts.get(label) else label
+
+
 def list_names(known: tuple[str, ...], labels: list[str]) -> list[tuple[str, ...]]:
     """List the names that are compared, those of a tuple encoded together.
 
@@ -163,6 +180,14 @@ def list_names(known: tuple[str, ...], labels: list[str]) -> list[tuple[str, ...
         depend on the others.
     """
     return [known, *((label,) for label in labels)] if known and labels else []
+
+
+def get_name_vectors(
+    names: list[str], vectors: Mapping[tuple[str, ...], Floats2d]
+) -> Any:
+    """(names, d2) Join the vectors of names, or return None if there are none."""
+    found: list[Any] = [vectors[name,] for name in names if (name,) in vectors]
+    return numpy.concatenate(found) if found else None
 
 
 def compare_names(
@@ -179,7 +204,7 @@ def compare_names(
     if not known:
         return numpy.zeros((len(labels), 0))
     others: Any = vectors[known]
-    own = numpy.concatenate([vectors[label,] for label in labels])
+    own = get_name_vectors(labels, vectors)
     # All names have much in common. What sets them apart is what counts.
     common = others.mean(axis=0)
     return get_cosines(own - common, others - common)
@@ -232,20 +257,23 @@ def make_mixture_assignment(name_weight: float) -> Assign:
             free = draw_rows(labels, evidence.free, [], size=size, seed=evidence.seed)
             return {label: Assignment(row, {}) for label, row in free.items()}
         centers = evidence.prototypes[[*known.values()]]
-        log_shares = get_log_shares(get_distances(evidence.points, centers))
-        scores = evidence.members @ log_shares
-        scores = scores + name_weight * evidence.name_cosines
+        distances = get_distances(evidence.points, centers)
         rows = chain(evidence.free, evidence.used.values(), count(size))
-        return {
-            label: Assignment(
-                row,
-                dict(zip(known, shares.tolist(), strict=True)),
-                (shares @ centers).astype("f"),
-            )
-            for label, shares, row in zip(
-                labels, get_weights(scores), rows, strict=False
-            )
-        }
+        chosen = {}
+        for i, (label, row) in enumerate(zip(labels, rows, strict=False)):
+            names, points, measured = [*known], centers, distances
+            likeness = evidence.name_cosines[i]
+            if evidence.named is not None:
+                own = evidence.named[i : i + 1]
+                names, points = [*known, OWN_NAME], numpy.concatenate([centers, own])
+                to_own = get_distances(evidence.points, own)
+                measured = numpy.concatenate([distances, to_own], axis=1)
+                likeness = numpy.append(likeness, 1.0)
+            scores = evidence.members[i] @ get_log_shares(measured)
+            (shares,) = get_weights(scores[None] + name_weight * likeness)
+            origins = dict(zip(names, shares.tolist(), strict=True))
+            chosen[label] = Assignment(row, origins, (shares @ points).astype("f"))
+        return chosen
 
     return assign
 

@@ -21,6 +21,7 @@ from .assignment import (
     Assignment,
     assign_prototypes,
     choose_trained_rows,
+    describe,
     gather_spans,
     get_known_names,
     list_names,
@@ -215,7 +216,7 @@ def describe_learning(
     assignments: dict[str, Assignment], tuning: Tuning
 ) -> EPNetReport:
     """Describe an adaptation in words and numbers."""
-    first, last = tuning.losses[0], tuning.losses[-1]
+    first, last = (tuning.losses or [0.0])[0], (tuning.losses or [0.0])[-1]
     return EPNetReport(
         f"{tuning.steps} steps, loss {first:.4f} to {last:.4f}: {tuning.stopped}",
         ("prototype", "begun as"),
@@ -312,17 +313,28 @@ class EPNetRecognizer(PrototypeRecognizer):
         backprop(d_outputs)
         return parts
 
-    def list_names(self, labels: list[str]) -> list[tuple[str, ...]]:
+    @property
+    def knows_names(self) -> bool:
+        """RETURNS (bool): Whether it has learned where types lie by their names."""
+        return bool(self.learned["names"])
+
+    def list_names(
+        self, labels: list[str], texts: Mapping[str, str]
+    ) -> list[tuple[str, ...]]:
         """List the names that haven't been encoded before. See the base."""
         new = [label for label in labels if label not in self.learned["ever_assigned"]]
-        names = list_names(self.known_names, new)
+        names = list_names(self.known_names, [describe(n, texts) for n in new])
         return [name for name in names if name not in self.name_vectors]
 
     @property
     def known_names(self) -> tuple[str, ...]:
         """RETURNS (Tuple[str, ...]): The names of all types that it was trained on."""
-        families = get_families(self.corpora)
-        return get_known_names(self.learned["ever_assigned"], families)
+        families, names = get_families(self.corpora), self.learned["names"]
+        known = get_known_names(self.learned["ever_assigned"], families)
+        return tuple(
+            names.get(label, [name])[0]
+            for label, name in zip(self.learned["ever_assigned"], known, strict=True)
+        )
 
     def learn(self, task: AdaptTask, settings: EPNetSettings.Adapt) -> EPNetReport:
         """Assign prototypes to new types, and fine-tune them. See the base."""

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 STEP_LIMIT = "the step limit was reached"
 NO_FALL = "the loss stopped falling"
 LOW_ENOUGH = "the loss was low enough"
+NO_EXAMPLES = "there are no examples"
 # Passes over which the loss is averaged before it is said to be low.
 SMOOTHING = 3
 
@@ -73,6 +74,8 @@ def tune(
     on_step (Callable[[int, float], object]): Told of each step and its loss.
     RETURNS (Tuning): How it went.
     """
+    if not len(pool.entities):
+        return Tuning(stopped=NO_EXAMPLES)
     ops = head.ops
     training = PartialTraining(
         head, rows=trained_rows, trains_projection=trains_projection, lr=settings.lr

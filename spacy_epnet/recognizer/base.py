@@ -170,10 +170,18 @@ class FewShotRecognizer(TrainablePipe):
         """RETURNS (Dict[str, str]): Where `update` puts the parts of the loss."""
         return {}
 
-    def list_names(self, labels: list[str]) -> list[tuple[str, ...]]:
+    @property
+    def knows_names(self) -> bool:
+        """RETURNS (bool): Whether it can learn a type from its name alone."""
+        return False
+
+    def list_names(
+        self, labels: list[str], texts: Mapping[str, str]
+    ) -> list[tuple[str, ...]]:
         """List the names of types that `learn` needs to know the vectors of.
 
         labels (List[str]): The types to learn.
+        texts (Mapping[str, str]): What types are in words, if it is known.
         RETURNS (List[Tuple[str, ...]]): The names, those of a tuple encoded together.
         """
         return []

@@ -1,7 +1,7 @@
 """What examples say about entities."""
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from typing import NamedTuple
 
@@ -78,8 +78,13 @@ def _get_sentencizer() -> Sentencizer:
 
 def number_sentences(golds: list[Gold]) -> Ints1d:
     """(T,) Return the sentence of each token of a batch."""
-    starts = [gold.sent_starts for gold in golds]
-    return numpy.cumsum(numpy.concatenate(starts), dtype="i") - 1  # type: ignore[return-value]
+    starts = join_flags(gold.sent_starts for gold in golds)
+    return numpy.cumsum(starts, dtype="i") - 1  # type: ignore[return-value]
+
+
+def join_flags(parts: Iterable[Bools1d]) -> Bools1d:
+    """(T,) Join the flags of the tokens of docs."""
+    return numpy.concatenate([numpy.zeros(0, dtype=bool), *parts])
 
 
 class GoldStatistics:

@@ -17,7 +17,7 @@ from spacy.tokens import Doc
 from thinc.api import Ops
 
 from ..types import Bools1d, Ints1d, Spans
-from .gold import Gold, number_sentences
+from .gold import Gold, join_flags, number_sentences
 
 
 class Layout(NamedTuple):
@@ -197,7 +197,7 @@ def get_span_pool(
     entities = gold_rows[:, :2]
 
     candidates = get_candidates(layout, max_width, ops=ops)
-    unknown = xp.asarray(numpy.concatenate([gold.unknown for gold in golds]))
+    unknown = xp.asarray(join_flags(gold.unknown for gold in golds))
     certain = _count_inside(candidates, unknown, ops=ops) == 0
     nones = candidates[certain & ~_is_among(candidates, entities, ops=ops)]
     taken = cover(entities, len(unknown), ops=ops)

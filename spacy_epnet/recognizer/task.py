@@ -39,6 +39,7 @@ class AdaptTask(NamedTuple):
     labels (List[str]): The types to learn.
     extends (bool): Whether they join those that are known, or replace them.
     config (Dict[str, Any]): The settings, as in a config.
+    texts (Mapping[str, str]): What types are in words, if it is known.
     names (Mapping[Tuple[str, ...], Floats2d]): The vectors of the names that the
         recognizer's `list_names` asked for.
     on_step (Callable[[int, float], object]): Called with each step and its loss.
@@ -52,6 +53,7 @@ class AdaptTask(NamedTuple):
     labels: list[str]
     extends: bool
     config: dict[str, Any]
+    texts: Mapping[str, str] = {}
     names: Mapping[tuple[str, ...], Floats2d] = {}
     on_step: OnStep = lambda step, loss: None
     training: EncoderTraining | None = None
