@@ -96,7 +96,8 @@ def test_entities_have_offsets_types_scores_and_texts(tmp_path, trained, here):
 
 
 def test_tokens_of_a_doc_are_kept_and_its_entities_are_not(tmp_path, here, ruler):
-    doc = Doc(spacy.blank("en").vocab, words=["Ada", "lives", "in", "Ulm-", "West"])
+    words, spaces = ["Ada", "li", "ves", "here"], [True, False, True, False]
+    doc = Doc(spacy.blank("en").vocab, words=words, spaces=spaces)
     doc.ents = [Span(doc, 1, 2, label="OTHER")]
     DocBin(docs=[doc]).to_disk(tmp_path / "in.spacy")
     annotate(ruler, [tmp_path / "in.spacy"], tmp_path / "out", format="spacy")
@@ -121,7 +122,7 @@ def test_folders_patterns_and_files_that_are_given_twice(tmp_path, ruler, here):
         write_lines(folder / name, [name])
     write_lines(folder.parent / "c.jsonl", ['{"text": "c"}'])
     inputs = [str(tmp_path / "data" / "**" / "a.*"), folder / "a.txt", folder.parent]
-    annotate(ruler, inputs, tmp_path / "out")
+    annotate(ruler, inputs, tmp_path / "out", shard_size=1)
     texts = [row["text"] for row in read_output(tmp_path / "out")]
     assert texts == ["a.txt", "c", "b.txt"]
 
