@@ -148,6 +148,8 @@ def test_folders_of_the_same_user(shared, precious, forgery):
     before, secret = read(shared), read(precious)
     write_output(shared)
     check_rest(shared, before)
+    if forgery in (link_lock, link_lock_hard, link_all):
+        assert read(shared) == {**before, shared / "output": b"new"}
     assert read(precious) == secret
 
 
