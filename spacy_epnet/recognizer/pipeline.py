@@ -20,8 +20,8 @@ from .._compat import (
     set_components,
     set_pipe_config,
 )
-from ..encoder.listeners import get_listeners
 from ..encoder.networks import copy_model, iter_weights
+from ..encoder.vectors import get_listeners
 from ..errors import PipelineError
 from ..types import TokenVectors
 from .base import FewShotRecognizer
