@@ -1,5 +1,9 @@
 """What is the same in every run, and in batches of any size."""
 
+import os
+import subprocess
+import sys
+
 import numpy
 import pytest
 import spacy
@@ -8,7 +12,7 @@ from spacy.training.loop import train as train_by_spacy
 
 from spacy_epnet import adapt
 
-from .conftest import get_ents, get_weights
+from .conftest import ROOT, get_ents, get_weights
 from .util.adapting_tools import SUPPORT
 
 TOLERANCE = 1e-4  # docs/architecture.md
@@ -31,6 +35,34 @@ def test_the_same_seed_gives_the_same_adaptation(trained):
     )
     assert first == again
     assert first != other
+
+
+ADAPT = """
+import spacy, srsly, sys
+from spacy_epnet import adapt
+from tests.util.adapting_tools import FAST, SUPPORT
+nlp = adapt(spacy.load(sys.argv[1]), SUPPORT, **FAST).nlp
+docs = nlp.pipe([text for text, _ in SUPPORT])
+print([[ent.text, ent.label_] for doc in docs for ent in doc.ents])
+"""
+
+
+def test_hash_seeds_and_threads_change_no_entity(trained, tmp_path):
+    trained.to_disk(tmp_path / "nlp")
+    found = set()
+    for number in ("1", "2"):
+        environment = {"PYTHONHASHSEED": number, "OMP_NUM_THREADS": number}
+        result = subprocess.run(
+            [sys.executable, "-c", ADAPT, tmp_path / "nlp"],
+            cwd=ROOT,
+            env={**os.environ, **environment},
+            capture_output=True,
+            text=True,
+        )
+        assert result.returncode == 0, result.stderr
+        found.add(result.stdout)
+    assert len(found) == 1
+    assert "PILOT" in found.pop()
 
 
 @pytest.fixture

@@ -142,6 +142,17 @@ def test_folders_from_an_archive(shared, precious, tmp_path, forgery):
         assert read(shared).items() >= (before.items() - {(shared / "output", b"old")})
 
 
+@pytest.mark.parametrize("forgery", FORGERIES)
+def test_folders_of_the_same_user(shared, precious, forgery):
+    forge(forgery, shared, precious)
+    before, secret = read(shared), read(precious)
+    write_output(shared)
+    check_rest(shared, before)
+    if forgery in (link_lock, link_lock_hard, link_all):
+        assert read(shared) == {**before, shared / "output": b"new"}
+    assert read(precious) == secret
+
+
 @pytest.mark.skipif(
     sys.platform == "win32" or os.getuid() != 0,
     reason="only root can become another user",

@@ -1,7 +1,12 @@
+import asyncio
+import os
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy
 import pytest
+import srsly
 from torch import nn
 
 from spacy_epnet import adapt
@@ -52,6 +57,53 @@ def test_streams_beside_saving(nlp, texts):
         assert list(pool.map(run, parts)) == expected
     nlp.from_bytes(saving.result())
     assert [*iter_weights(nlp.get_pipe("transformer").model)] == weights
+
+
+def test_a_loop_that_answers_many_beside_adapting(nlp, texts):
+    texts = texts[:40]
+    expected = [read(nlp(text)) for text in texts]
+
+    async def serve():
+        adapting = asyncio.to_thread(adapt, nlp, SUPPORT, max_steps=5)
+        answers = [asyncio.to_thread(nlp, text) for text in texts]
+        return await asyncio.gather(adapting, *answers)
+
+    report, *docs = asyncio.run(serve())
+    assert [read(doc) for doc in docs] == expected
+    assert report.nlp.get_pipe("epnet_ner").labels == ("CITY", "PILOT")
+
+
+PREFORK = """
+import os, signal, spacy, srsly, sys
+signal.alarm(100)  # a process that waits for threads of its parent would do so forever
+nlp = spacy.load(sys.argv[1])
+texts = srsly.read_json(sys.argv[2])
+def read(doc):
+    return [(ent.text, ent.label_) for ent in doc.ents]
+expected = [read(nlp(text)) for text in texts]
+children = []
+for _ in range(4):
+    child = os.fork()
+    if not child:
+        signal.alarm(100)
+        found = [read(nlp(text)) for text in texts] + [*map(read, nlp.pipe(texts))]
+        os._exit(found != expected * 2)
+    children.append(child)
+assert [os.waitpid(child, 0)[1] for child in children] == [0] * 4
+print(sum(map(len, expected)))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_server_that_forks_after_its_first_predictions(trained, texts, tmp_path):
+    trained.to_disk(tmp_path / "nlp")
+    srsly.write_json(tmp_path / "texts.json", texts[:40])
+    command = [sys.executable, "-c", PREFORK, tmp_path / "nlp", tmp_path / "texts.json"]
+    # Several threads, whatever this process was given.
+    environment = {**os.environ, "OMP_NUM_THREADS": "2"}
+    result = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert result.returncode == 0, result.stderr
+    assert int(result.stdout) > 40
 
 
 def test_a_pipeline_that_was_just_loaded(nlp, texts):

@@ -16,6 +16,7 @@ from ..recognizer.settings import (
     resolve_settings,
 )
 from ..recognizer.task import AdaptTask, LearningReport, OnStep
+from ..recognizer.training_config import without_corpora
 from ..types import TokenVectors
 from .joint_training import JointTraining, check_alone
 from .report import AdaptReport, describe_origin, find_confusions
@@ -194,8 +195,10 @@ def learn(
         recognizer.forget()
     if settings.remember:
         recognizer.remember(task.docs, task.golds)
-    # How well the source did says nothing about the new types.
+    # How well the source did says nothing about the new types, and its corpora are with
+    # those who trained it.
     adapted.nlp.meta["performance"] = {}
+    adapted.nlp.config = without_corpora(adapted.nlp)
     return report, tokens
 
 

@@ -183,8 +183,8 @@ def remove_left_overs(folder: Path) -> None:
     """Remove the folders of actors that were killed on this machine."""
     for path in filter(is_own_folder, folder.glob(f"{PREFIX}*")):
         with suppress(OSError, CorpusError):
-            # One that has just begun may have no lock yet.
-            if time() - path.stat().st_mtime > SETTLED:
+            # One that has just begun may have no lock yet. Clocks may be set back.
+            if abs(time() - path.stat().st_mtime) > SETTLED:
                 with lock(path):
                     shutil.rmtree(path)
 

@@ -5,17 +5,23 @@ for, because those of all tokens of a long doc at once would take much memory:
 
     tokens = open_tokens(tok2vec, docs)
     tokens[1000:2000]
+
+A listener whose upstream component never ran returns zeros, or nothing at all, without
+a word. `count_unfed` finds it out beforehand for listeners of spaCy (to a tok2vec), of
+spacy-transformers and of spacy-curated-transformers.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy
 from numpy.typing import NDArray
+from spacy.pipeline.tok2vec import Tok2VecListener
 from spacy.tokens import Doc
 from thinc.api import Model
 from thinc.types import Floats2d, Ragged
 
+from .._compat import has_batch, is_curated_listener
 from ..errors import PipelineError
 from ..types import TokenVectors
 from .surface import SURFACE, get_surface_features
@@ -145,3 +151,40 @@ def check_lengths(docs: list[Doc], lengths: list[int]) -> None:
                 f"vectors for {length}. A component after the transformer has merged "
                 "or split tokens. Put it before the transformer."
             )
+
+
+def get_listeners(model: Model[Any, Any]) -> list[Model[Any, Any]]:
+    """Return the listeners inside a model, to a transformer or to a tok2vec."""
+    return [
+        node
+        for node in model.walk()
+        if hasattr(node, "upstream_name") or is_curated_listener(node)
+    ]
+
+
+def get_upstream(listener: Model[Any, Any]) -> str:
+    """Name what a listener listens to."""
+    return "transformer" if _hears_transformer(listener) else "tok2vec"
+
+
+def count_unfed(
+    listener: Model[Any, Any], docs: Iterable[Doc], *, is_train: bool
+) -> int:
+    """Count the docs that have no vectors for a listener. In an update, those of a
+    batch may also have been handed over directly.
+    """
+    if is_train and has_batch(listener):
+        return 0
+    hears_transformer = _hears_transformer(listener)
+
+    def is_fed(doc: Doc) -> bool:
+        if hears_transformer:
+            # Both packages leave it under this name.
+            return Doc.has_extension("trf_data") and doc._.trf_data is not None
+        return doc.tensor.size > 0
+
+    return sum(bool(len(doc)) and not is_fed(doc) for doc in docs)
+
+
+def _hears_transformer(listener: Model[Any, Any]) -> bool:
+    return is_curated_listener(listener) or not isinstance(listener, Tok2VecListener)

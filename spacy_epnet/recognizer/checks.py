@@ -7,7 +7,7 @@ from spacy.tokens import Doc
 from thinc.api import Model
 
 from ..corpora.labels import get_corpus, is_label
-from ..encoder.listeners import count_unfed, get_listeners, get_upstream
+from ..encoder.vectors import count_unfed, get_listeners, get_upstream
 from ..errors import PipelineError, SettingError
 
 

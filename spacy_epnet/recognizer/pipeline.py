@@ -20,8 +20,8 @@ from .._compat import (
     set_components,
     set_pipe_config,
 )
-from ..encoder.listeners import get_listeners
 from ..encoder.networks import copy_model, iter_weights
+from ..encoder.vectors import get_listeners
 from ..errors import PipelineError
 from ..types import TokenVectors
 from .base import FewShotRecognizer
@@ -124,6 +124,7 @@ class RecognizerPipeline(NamedTuple):
         changed = {name: other.recognizer, **other.encoders}
         set_pipe_config(nlp, name, other.nlp.get_pipe_config(name))
         nlp.meta["performance"] = other.nlp.meta["performance"]
+        nlp.config = other.nlp.config.copy()
         other.recognizer.cfg.follow(nlp, name)
         set_components(nlp, [(n, changed.get(n, p)) for n, p in nlp.components])
 

@@ -19,6 +19,7 @@ from ..corpora.files import get_hash
 from ..errors import EncoderError, LoadingError, PipelineError
 from ..hashes import HASHES_FIELD
 from ..recognizer.pipeline import hash_pipeline
+from ..recognizer.training_config import without_corpora
 from ..writing import write_whole
 
 CONFIG, META, CHANGES = "config.cfg", "meta.json", "encoder.safetensors"
@@ -45,7 +46,7 @@ def pack_source(nlp: Language, encoder: Path, output: Path) -> Manifest:
 
     from .changes import find_changes, is_origin
 
-    config = name_encoder(nlp.config, encoder.name)
+    config = name_encoder(without_corpora(nlp), encoder.name)
     after = find_encoder(nlp)[1].transformer.state_dict()
     blank = build_blank(config, encoder)
     before = find_encoder(blank)[1].transformer.state_dict()

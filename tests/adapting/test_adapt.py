@@ -12,7 +12,7 @@ from spacy.training import Example
 
 import spacy_epnet
 from spacy_epnet.adapting import adapt
-from spacy_epnet.encoder.listeners import get_listeners
+from spacy_epnet.encoder.vectors import get_listeners
 from spacy_epnet.epnet.component import EPNetRecognizer
 from spacy_epnet.epnet.settings import EPNetSettings
 from spacy_epnet.errors import SettingError

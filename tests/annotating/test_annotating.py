@@ -2,6 +2,7 @@
 
 import datetime
 import json
+import os
 import tracemalloc
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from spacy_epnet.errors import CorpusError
 
 from ..util.annotating_tools import (
     load,
+    make_ruler,
     make_texts,
     read_output,
     read_rejects,
@@ -94,7 +96,8 @@ def test_entities_have_offsets_types_scores_and_texts(tmp_path, trained, here):
 
 
 def test_tokens_of_a_doc_are_kept_and_its_entities_are_not(tmp_path, here, ruler):
-    doc = Doc(spacy.blank("en").vocab, words=["Ada", "lives", "in", "Ulm-", "West"])
+    words, spaces = ["Ada", "li", "ves", "here"], [True, False, True, False]
+    doc = Doc(spacy.blank("en").vocab, words=words, spaces=spaces)
     doc.ents = [Span(doc, 1, 2, label="OTHER")]
     DocBin(docs=[doc]).to_disk(tmp_path / "in.spacy")
     annotate(ruler, [tmp_path / "in.spacy"], tmp_path / "out", format="spacy")
@@ -119,7 +122,7 @@ def test_folders_patterns_and_files_that_are_given_twice(tmp_path, ruler, here):
         write_lines(folder / name, [name])
     write_lines(folder.parent / "c.jsonl", ['{"text": "c"}'])
     inputs = [str(tmp_path / "data" / "**" / "a.*"), folder / "a.txt", folder.parent]
-    annotate(ruler, inputs, tmp_path / "out")
+    annotate(ruler, inputs, tmp_path / "out", shard_size=1)
     texts = [row["text"] for row in read_output(tmp_path / "out")]
     assert texts == ["a.txt", "c", "b.txt"]
 
@@ -277,6 +280,71 @@ def test_another_annotation_is_refused(tmp_path, ruler, here):
     with pytest.raises(ValueError, match=r"differs in: inputs\."):
         annotate(ruler, [path], out, shard_size=2)
     assert len(read_output(out)) == 6
+
+
+def change_time(path, model, code):
+    os.utime(path, ns=(0, path.stat().st_mtime_ns + 1))
+
+
+def change_name(path, model, code):
+    path.rename(path.with_name("out.txt"))
+
+
+def change_size(path, model, code):
+    time = path.stat().st_mtime_ns
+    path.write_text("Ada left.\n")
+    os.utime(path, ns=(time, time))
+
+
+def change_model(path, model, code):
+    nlp = spacy.load(model)
+    nlp.get_pipe("entity_ruler").add_patterns([{"label": "X", "pattern": "came"}])
+    nlp.to_disk(model)
+
+
+def change_code(path, model, code):
+    code.write_text("# other")
+
+
+CHANGES = {
+    change_time: "inputs",
+    change_name: "inputs",
+    change_size: "inputs",
+    change_model: "model",
+    change_code: "code",
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_an_output_is_of_one_input_pipeline_and_code(tmp_path, here, change):
+    model = make_ruler(tmp_path / "model")
+    (tmp_path / "in").mkdir()
+    path = write_lines(tmp_path / "in" / "in.txt", ["Ada"])
+    code = write_lines(tmp_path / "code.py", ["# code"])
+    args = model, [tmp_path / "in"], tmp_path / "out"
+    annotate(*args, code=code)
+    annotate(*args, code=code)
+    assert here == [0]
+    change(path, Path(model), code)
+    with pytest.raises(ValueError, match=rf"differs in: {CHANGES[change]}\."):
+        annotate(*args, code=code)
+    assert [row["text"] for row in read_output(tmp_path / "out")] == ["Ada"]
+
+
+def test_the_number_of_processes_may_change(tmp_path, ruler, here):
+    path = write_lines(tmp_path / "in.txt", make_texts(6))
+    out = tmp_path / "out"
+    first = annotate(ruler, [path], out, shard_size=2, processes=1, threads=1)
+    (out / "shards" / "00000001.jsonl").unlink()
+    again = annotate(ruler, [path], out, shard_size=2, processes=3, threads=2)
+    assert again == first
+    assert here == [0, 1, 2, 1]
+
+
+def test_a_component_without_probabilities_gives_no_scores(tmp_path, ruler, here):
+    annotate(ruler, [write_lines(tmp_path / "in.txt", ["Ada"])], tmp_path / "out")
+    ((entity,),) = [row["entities"] for row in read_output(tmp_path / "out")]
+    assert entity["score"] is None
 
 
 def test_outputs_that_are_something_else_are_refused(tmp_path, ruler, here):

@@ -194,6 +194,19 @@ def test_a_pipeline_that_cant_be_loaded(tmp_path):
         annotate(broken, [path], tmp_path / "out", processes=1)
 
 
+def test_a_clock_that_was_set_back_is_no_harm(tmp_path, ruler, monkeypatch):
+    path = write_lines(tmp_path / "in.txt", make_texts(6))
+    annotated = use_no_processes(monkeypatch)
+    later = time.time() + 10**8
+    os.utime(path, (later, later))
+    first = annotate(ruler, [path], tmp_path / "out", shard_size=2)
+    for made in (tmp_path / "out").rglob("*"):
+        os.utime(made, (later, later))
+    (tmp_path / "out" / "shards" / "00000001.jsonl").unlink()
+    assert annotate(ruler, [path], tmp_path / "out", shard_size=2) == first
+    assert annotated == [0, 1, 2, 1]
+
+
 def test_no_more_is_read_than_keeps_the_processes_busy(monkeypatch):
     class Idle:
         def __init__(self, recipe):

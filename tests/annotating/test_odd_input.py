@@ -265,13 +265,15 @@ def test_capitals_in_the_names_of_files(tmp_path, ruler, here):
 
 
 def test_what_killed_actors_have_left_is_removed(tmp_path):
-    long_ago = time.time() - 2 * SETTLED
-    for name in ("dead", "alive", "new"):
+    long_ago, later = (time.time() + sign * 2 * SETTLED for sign in (-1, 1))
+    for name in ("dead", "alive", "new", "later"):
         (tmp_path / f"{PREFIX}{name}").mkdir()
         (tmp_path / f"{PREFIX}{name}" / "model").touch()
     with lock(tmp_path / f"{PREFIX}alive"):
         for name in ("dead", "alive"):
             os.utime(tmp_path / f"{PREFIX}{name}", (long_ago, long_ago))
+        # The clock was set back since.
+        os.utime(tmp_path / f"{PREFIX}later", (later, later))
         remove_left_overs(tmp_path)
     left = {path.name for path in tmp_path.iterdir()}
     assert left == {f"{PREFIX}alive", f"{PREFIX}new"}

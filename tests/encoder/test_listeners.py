@@ -10,7 +10,7 @@ from spacy_curated_transformers.tokenization import build_char_encoder_loader_v1
 from thinc.api import NumpyOps
 
 from spacy_epnet import adapt
-from spacy_epnet.encoder.listeners import count_unfed, get_listeners, get_upstream
+from spacy_epnet.encoder.vectors import count_unfed, get_listeners, get_upstream
 
 from ..conftest import RECOGNIZERS, get_ents, train
 

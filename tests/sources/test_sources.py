@@ -7,7 +7,7 @@ import spacy
 import srsly
 import torch
 from spacy.training import Example
-from spacy.util import load_model_from_config
+from spacy.util import load_config, load_model_from_config
 from transformers import AutoConfig, AutoModel
 from typer.testing import CliRunner
 
@@ -99,6 +99,17 @@ def test_what_was_packed_is_the_pipeline_again(packed, tiny_encoder, references)
     size = (folder / "encoder.safetensors").stat().st_size
     weights = nlp.get_pipe("transformer").model.transformer.state_dict()
     assert size < 0.5 * sum(4 * weight.numel() for weight in weights.values())
+
+
+@pytest.mark.parametrize("name", catalog.list_sources())
+def test_a_source_names_types_and_no_corpora(packed, name):
+    for folder in (packed[1], catalog.PACKED / name):
+        config = load_config(folder / "config.cfg", interpolate=True)
+        assert config["paths"]["train"] is config["corpora"]["train"]["path"] is None
+        assert "corpora" not in config["paths"]
+        (block,) = config["initialize"]["components"].values()
+        learned = srsly.read_json(folder / "epnet_ner" / "learned")
+        assert block["labels"] == (learned["corpora"] or learned["labels"])
 
 
 def test_the_same_is_made_every_time(packed, tiny_encoder, tmp_path):
