@@ -134,7 +134,7 @@ def test_old_types_are_recognized_as_before_when_new_ones_join(shipped, support)
     docs = Corpus(support, nlp.vocab).docs
     for doc in docs:
         doc.ents = [ent for ent in doc.ents if ent.label_ == "INSTRUMENT"]
-    grown = adapt(nlp, docs, labels="extend").nlp
+    grown = adapt(nlp, docs, extend=True).nlp
     found = [ent.label_ for doc in docs for ent in grown(doc.text).ents]
     assert found.count("INSTRUMENT") >= 2
     before, after = (

@@ -23,8 +23,8 @@ Item: TypeAlias = Example | Doc | Annotated
 # Of what a type is in words. The encoder sees about twice as many.
 MAX_WORDS = 100
 NO_EXAMPLES = (
-    "there are no examples of it, and the recognizer doesn't know what names mean. Mark "
-    "some, or adapt a pipeline that was trained with names, such as small"
+    "there are no examples of it, and the recognizer doesn't know what names mean. "
+    "Mark some, or adapt a pipeline that was trained with names."
 )
 
 

@@ -1,7 +1,8 @@
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
+import srsly
 import typer
 from spacy.language import Language
 from spacy.tokens import Doc
@@ -28,21 +29,30 @@ SECTION = "adapt"
 def adapt_cli(
     ctx: typer.Context,
     model: options.Source,
-    support: Annotated[
-        Path,
+    paths: Annotated[
+        list[Path],
         typer.Argument(
-            help="Marked examples: a .spacy file, or any format that convert reads"
+            metavar="[SUPPORT] OUTPUT",
+            help="Marked examples, a .spacy file or any format that convert reads, "
+            "unless --types are enough, and the folder for the adapted pipeline",
         ),
     ],
-    output: Annotated[Path, typer.Argument(help="Folder for the adapted pipeline")],
     config: options.SettingsFile = None,
     profile: options.ProfileName = None,
-    labels: Annotated[
-        Literal["replace", "extend"],
+    types: Annotated[
+        str | None,
         typer.Option(
-            help="Whether new types replace those of the source, or join them"
+            help="Types to learn even without examples: names with commas between, or "
+            "a JSON file with what each is in words",
+            callback=options.decode,
         ),
-    ] = "replace",
+    ] = None,
+    extend: Annotated[
+        bool,
+        typer.Option(
+            "--extend", help="Let new types join those of the source, not replace them"
+        ),
+    ] = False,
     name: options.ComponentName = None,
     report: Annotated[
         Path | None, typer.Option(help="JSON file for what was done")
@@ -51,19 +61,28 @@ def adapt_cli(
     use_gpu: options.GpuId = -1,
 ) -> None:
     """
-    Teach a trained pipeline new entity types from a few marked examples. Settings
-    can be changed like those of spacy train, as --adapt.lr 0.001.
+    Teach a trained pipeline new entity types from a few marked examples, from their
+    names, or both. Settings can be changed like those of spacy train, as
+    --adapt.lr 0.001.
 
     Example: spacy epnet adapt training/model-best support.spacy training/adapted
+
+    Example: spacy epnet adapt small adapted --types "politician,political party"
 
     Example: spacy epnet adapt my_source tagged.iob adapted --adapt.max_steps 80
     """
     with report_errors("Nothing was adapted"):
         base, changes = read_settings(config, profile, ctx.args)
-        inputs = [locate_pipeline(model), support, config, code]
+        *supports, output = paths
+        if len(supports) != (1 if types is None else min(1, len(supports))):
+            raise SettingError(
+                "Give marked examples, then the folder for the adapted pipeline, or "
+                "--types and the folder."
+            )
+        inputs = [locate_pipeline(model), *supports, config, code]
         check_outputs([report], inputs, folder=output, may_replace=is_pipeline)
         nlp = load_pipeline(model)
-        examples = read_examples(support, nlp)
+        examples = [doc for path in supports for doc in read_examples(path, nlp)]
         with tqdm(desc="Adapting", unit="step", disable=None, leave=False) as bar:
 
             def show(step: int, loss: float) -> None:
@@ -73,7 +92,8 @@ def adapt_cli(
             result = adapt(
                 nlp,
                 examples,
-                labels=labels,
+                labels=read_types(types),
+                extend=extend,
                 name=name,
                 profile=base,
                 on_step=show,
@@ -113,6 +133,29 @@ def read_settings(
     settings = merge(settings, overrides.get(SECTION, {}))
     chosen = settings.pop("profile", "default")
     return profile or chosen, settings
+
+
+def read_types(types: str | None) -> list[str] | dict[str, str]:
+    """Read names with commas between, or a file with what types are in words."""
+    if types is None:
+        return []
+    if not types.endswith(".json"):
+        return [name.strip() for name in types.split(",")]
+    return read_descriptions(Path(types))
+
+
+def read_descriptions(path: Path) -> dict[str, str]:
+    """Read what types are in words from a JSON file."""
+    try:
+        found: Any = srsly.read_json(path)
+    except (OSError, ValueError) as err:
+        raise SettingError(f"Can't read types from '{path}': {err}") from err
+    if not isinstance(found, dict):
+        raise SettingError(
+            f"'{path}' must have what each type is in words, such as "
+            '{"PARTY": "a political party or alliance"}.'
+        )
+    return found
 
 
 def read_examples(support: Path, nlp: Language) -> list[Doc]:

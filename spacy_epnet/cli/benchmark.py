@@ -13,7 +13,7 @@ from ..sources.catalog import load_pipeline, locate_pipeline
 from ..writing import check_outputs
 from . import options
 from ._app import epnet_cli, report_errors
-from .adapt import read_settings
+from .adapt import read_descriptions, read_settings
 
 
 @epnet_cli.command("benchmark", context_settings=options.WITH_SETTINGS)
@@ -30,6 +30,10 @@ def benchmark_cli(
             help="Support set to take instead: a set or manifest that spacy epnet "
             "sample has written, or a list of indices. Can be given several times"
         ),
+    ] = None,
+    types: Annotated[
+        Path | None,
+        typer.Option(help="JSON file with what types are in words"),
     ] = None,
     profile: Annotated[
         list[str] | None,
@@ -74,6 +78,7 @@ def benchmark_cli(
             list(range(seed, seed + supports)),
             manifests,
             name,
+            read_descriptions(types) if types is not None else {},
         )
         results = run_benchmark(benchmark, output)
     print_results(results, per_type=per_type)
@@ -119,8 +124,8 @@ def split_paths(values: list[Path] | None) -> tuple[list[Path], list[str]]:
 def read_shots(value: str) -> list[int]:
     """Read numbers with commas between them."""
     numbers = [part.strip() for part in value.split(",")]
-    if not all(number.isdecimal() and int(number) for number in numbers):
-        expected = "numbers above 0 with commas, such as 1,5"
+    if not all(map(str.isdecimal, numbers)):
+        expected = "numbers with commas, such as 0,1,5"
         raise InvalidSettingError("shots", value, expected)
     return [int(number) for number in numbers]
 

@@ -1,7 +1,7 @@
 """Measure few-shot recognition: sample support sets, adapt to each, score the rest."""
 
 import platform
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -127,6 +127,7 @@ class Benchmark:
     seeds: list[int]  # one for each support set
     given: list[Path] = field(default_factory=list)  # sentences to use instead
     name: str | None = None  # of the component, if there are several recognizers
+    texts: Mapping[str, str] = field(default_factory=dict)  # what types are in words
 
     def __post_init__(self) -> None:
         source = find_recognizer(self.nlp, self.name)
@@ -140,7 +141,12 @@ class Benchmark:
 
     def list_runs(self, target: Target) -> list[Run]:
         """List the runs on a target, in order."""
-        sets = [(shots, seed) for shots in self.shots for seed in self.seeds]
+        # Without examples, all support sets are the same.
+        sets = [
+            (shots, seed)
+            for shots in self.shots
+            for seed in (self.seeds if shots else self.seeds[:1])
+        ]
         if self.given:
             sets = [(None, number) for number in range(len(self.given))]
         return [
@@ -170,6 +176,7 @@ class Benchmark:
             "shots": self.shots,
             "seeds": self.seeds,
             "given": [read_text(path) for path in self.given],
+            **({"types": dict(self.texts)} if self.texts else {}),
         }
 
     def run(self, done: Container[str] = ()) -> Iterator[tuple[Run, dict[str, Any]]]:
@@ -199,7 +206,7 @@ class Benchmark:
             support = [corpus.docs[i] for i in chosen]
             without = chosen if is_split else []
             try:
-                adapted = self.adapt(support, run.profile)
+                adapted = self.adapt(support, corpus.totals, run.profile)
             except (SupportError, LearningError) as err:
                 # An unlucky support set is a result, too. The others go on.
                 yield run, {**result, "failed": str(err)}
@@ -209,11 +216,20 @@ class Benchmark:
             result["seconds"] = {**seconds, "adapt": adapted.seconds}
             yield run, {**result, "learning": adapted.summary, "types": adapted.cells}
 
-    def adapt(self, support: list[Doc], profile: str) -> Adapted:
-        """Adapt the source to a support set, by one of the profiles."""
+    def adapt(self, support: list[Doc], labels: Iterable[str], profile: str) -> Adapted:
+        """Adapt the source to a support set, or to labels alone, by one of the
+        profiles.
+        """
         base, changes = self.profiles[profile]
+        known = {label: self.texts.get(label, "") for label in labels}
         report = adapt(
-            self.nlp, support, name=self.name, profile=base, check=False, **changes
+            self.nlp,
+            support,
+            labels=known if self.texts or not support else (),
+            name=self.name,
+            profile=base,
+            check=False,
+            **changes,
         )
         seconds, learning = report.seconds["total"], report.learning
         return Adapted(report.nlp, seconds, learning.summary, learning.cells)

@@ -236,7 +236,7 @@ def test_unknown_and_wrong_settings_are_refused(trained):
     with pytest.raises(ValueError, match="weight"):
         adapt(trained, SUPPORT, assignment={"weight": 1.0})
     with pytest.raises(ValueError, match=r"overlaps"):
-        adapt(trained, SUPPORT, labels="extend", overlaps=PROBABLE)
+        adapt(trained, SUPPORT, extend=True, overlaps=PROBABLE)
 
 
 def make_config(profile, changes=None, *, shots=5, extends=False):
@@ -259,7 +259,7 @@ def test_changes_keep_the_values_for_extending():
 
 
 def test_an_extension_with_changed_settings_learns_like_one(trained):
-    report = adapt(trained, SUPPORT, labels="extend", seed=3)
+    report = adapt(trained, SUPPORT, extend=True, seed=3)
     assert (report.settings["lr"], report.settings["seed"]) == (0.02, 3)
 
 

@@ -158,7 +158,7 @@ def test_one_shot_compares_means(source):
 
 
 def test_types_that_join_others_leave_the_encoder_alone(source):
-    report = adapt(source, SUPPORT, labels="extend")
+    report = adapt(source, SUPPORT, extend=True)
     assert read_encoder(report.nlp) == read_encoder(source)
 
 

@@ -55,7 +55,7 @@ def test_prototypes_are_the_means_of_the_support_sets_spans(nlp):
 
 def test_only_new_types_get_prototypes_when_they_join(nlp):
     before = get_prototypes(nlp.get_pipe("cpnet_ner").model.get_ref("head")).copy()
-    pipe = adapt(nlp, SUPPORT, labels="extend").nlp.get_pipe("cpnet_ner")
+    pipe = adapt(nlp, SUPPORT, extend=True).nlp.get_pipe("cpnet_ner")
     after = get_prototypes(pipe.model.get_ref("head"))
     new = sorted(pipe.prototypes[label] for label in ("DOG", "CAT"))
     kept = [row for row in range(len(before)) if row not in new]

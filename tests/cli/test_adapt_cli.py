@@ -84,7 +84,7 @@ def test_overrides_in_the_environment_are_for_trainings(folder, monkeypatch):
 
 
 def test_types_can_join_those_of_the_source(folder):
-    adapt(folder, "--labels", "extend")
+    adapt(folder, "--extend")
     labels = spacy.load(folder / "adapted").get_pipe("epnet_ner").labels
     assert labels == ("PERSON", "PLACE", "CITY", "PILOT")
 
@@ -131,7 +131,7 @@ def test_other_folders_are_never_overwritten_but_pipelines_are(folder):
     assert (folder / "adapted" / "thesis.txt").read_text() == "mine"
     (folder / "adapted" / "thesis.txt").unlink()
     adapt(folder)
-    adapt(folder, "--labels", "extend")
+    adapt(folder, "--extend")
     assert len(spacy.load(folder / "adapted").get_pipe("epnet_ner").labels) == 4
 
 

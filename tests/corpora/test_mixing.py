@@ -218,7 +218,7 @@ def test_mixed_sources_are_saved_adapted_and_extended(mixed, tmp_path):
     doc = report.nlp.make_doc(support[0][0])
     set_corpus(doc, "people")
     assert get_ents(report.nlp(doc)) == get_ents(report.nlp(support[0][0]))
-    extended = spacy_epnet.adapt(nlp, support, labels="extend").nlp
+    extended = spacy_epnet.adapt(nlp, support, extend=True).nlp
     assert [len(g) for g in extended.get_pipe("epnet_ner").generations] == [1, 1, 2]
     for eg in examples:
         assert get_ents(extended(eg.predicted.copy())) == get_ents(eg.reference)

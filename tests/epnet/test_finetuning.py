@@ -20,11 +20,11 @@ from ..util.adapting_tools import SUPPORT, get_network_weights, make_reference, 
 
 
 @pytest.mark.parametrize(
-    ("labels", "moved"),
+    ("extend", "moved"),
     [
-        ("extend", {"prototypes"}),
+        (True, {"prototypes"}),
         (
-            "replace",
+            False,
             {
                 "prototypes",
                 *(f"projection.{i}" for i in range(3)),
@@ -34,9 +34,9 @@ from ..util.adapting_tools import SUPPORT, get_network_weights, make_reference, 
         ),
     ],
 )
-def test_what_is_trained(trained, labels, moved):
+def test_what_is_trained(trained, extend, moved):
     before = get_network_weights(trained)
-    report = adapt(trained, SUPPORT, labels=labels, max_steps=2, average=0)
+    report = adapt(trained, SUPPORT, extend=extend, max_steps=2, average=0)
     after = get_network_weights(report.nlp)
     changed = {
         name.rpartition(".")[0] or name

@@ -53,7 +53,7 @@ def test_texts_without_entities(adapted):
 
 def test_generations_are_explained_apart(trained):
     town = [("Ada lives in Paris .", [(13, 18, "TOWN")])]
-    nlp = adapt(trained, town, labels="extend").nlp
+    nlp = adapt(trained, town, extend=True).nlp
     found = {e.label: e for e in explain(nlp, "Ada lives in Paris .")}
     assert {"PERSON", "TOWN"} <= set(found)
     assert [near.label for near in found["TOWN"].neighbors] == ["TOWN"]

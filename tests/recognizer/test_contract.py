@@ -125,7 +125,7 @@ def test_new_types_are_learned_and_the_source_stays(name, nlp):
 def test_types_join_leave_and_change_their_names(name, nlp, references):
     texts = [doc.text for doc in references]
     old = nlp.get_pipe(name).labels
-    report = adapt(nlp, JOINING, labels="extend")
+    report = adapt(nlp, JOINING, extend=True)
     adapted = report.nlp
     pipe = adapted.get_pipe(name)
     assert pipe.labels == (*old, "SOUND")
@@ -149,7 +149,7 @@ def test_types_join_leave_and_change_their_names(name, nlp, references):
         name == "toy_ner"
     )
     with pytest.raises(ValueError, match=r"All types of the support set"):
-        adapt(adapt(nlp, NEW).nlp, NEW, labels="extend")
+        adapt(adapt(nlp, NEW).nlp, NEW, extend=True)
 
 
 def test_all_is_saved_and_loaded(name, nlp, tmp_path):
@@ -277,7 +277,7 @@ def test_settings_are_each_recognizers_own(name, nlp):
     changes = {"ignore_case": True} if name == "toy_ner" else {"remember": False}
     assert adapt(nlp, NEW, **changes).settings.items() >= changes.items()
     if name == "toy_ner":
-        assert adapt(nlp, NEW, labels="extend").settings["ignore_case"] is True
+        assert adapt(nlp, NEW, extend=True).settings["ignore_case"] is True
 
 
 def test_long_and_short_batches_give_the_same(name, nlp, references):

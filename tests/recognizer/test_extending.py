@@ -33,7 +33,7 @@ def read_new(nlp):
 
 @pytest.fixture
 def extended(trained):
-    return adapt(trained, NEW, labels="extend").nlp
+    return adapt(trained, NEW, extend=True).nlp
 
 
 def test_old_predictions_are_the_same_to_the_last_bit(trained, extended):
@@ -68,7 +68,7 @@ def test_old_weights_stay(trained, extended):
 
 def test_pipelines_grow_more_than_once(extended):
     more = [mark("Ada plays a cello .", [("cello", "TOOL")])]
-    again = adapt(extended, more, labels="extend", lr=0.05).nlp
+    again = adapt(extended, more, extend=True, lr=0.05).nlp
     pipe = again.get_pipe("epnet_ner")
     assert pipe.labels == ("PERSON", "PLACE", "TOWN", "TOOL")
     assert len(set(pipe.prototypes.values())) == 4
@@ -77,8 +77,8 @@ def test_pipelines_grow_more_than_once(extended):
 
 def test_tables_grow_with_the_types(trained):
     marks = [mark(f"A thing{i} fell .", [(f"thing{i}", f"T{i}")]) for i in range(9)]
-    for labels, total in (("extend", 11), ("replace", 9)):
-        pipe = adapt(trained, marks, labels=labels, max_steps=2).nlp.get_pipe(
+    for extend, total in ((True, 11), (False, 9)):
+        pipe = adapt(trained, marks, extend=extend, max_steps=2).nlp.get_pipe(
             "epnet_ner"
         )
         assert len(set(pipe.prototypes.values())) == total
@@ -87,8 +87,8 @@ def test_tables_grow_with_the_types(trained):
 
 def test_extending_with_known_types_only_is_an_error(trained):
     known = [mark("Ada left .", [("Ada", "PERSON")])]
-    with pytest.raises(ValueError, match=r"PERSON.*replace"):
-        adapt(trained, known, labels="extend")
+    with pytest.raises(ValueError, match=r"PERSON.*without extend"):
+        adapt(trained, known, extend=True)
 
 
 def test_known_types_keep_their_prototypes(trained):
@@ -104,7 +104,7 @@ def test_known_types_keep_their_prototypes(trained):
 def test_prototypes_of_types_that_stay_are_not_taken(trained):
     taken = trained.get_pipe("epnet_ner").prototypes.values()
     for profile in ("paper", "default"):
-        report = adapt(trained, NEW, labels="extend", profile=profile, max_steps=2)
+        report = adapt(trained, NEW, extend=True, profile=profile, max_steps=2)
         assert report.learning.assignments["TOWN"].row not in taken
 
 
@@ -169,13 +169,13 @@ def test_full_tables_give_each_type_a_row_of_its_own(make_nlp, examples):
         mark("A saw fell .", [("saw", "TOOL")]),
         mark("Rio grows .", [("Rio", "PLACE")]),
     ]
-    for labels in ("extend", "replace"):
+    for extend in (True, False):
         for profile in ("paper", "default"):
             settings = {"profile": profile, "max_steps": 1}
-            grown = adapt(nlp, marks, labels=labels, **settings).nlp
+            grown = adapt(nlp, marks, extend=extend, **settings).nlp
             rows = grown.get_pipe("epnet_ner").prototypes
             assert len(set(rows.values())) == len(rows)
-            if labels == "extend":
+            if extend:
                 assert (rows["PERSON"], rows["PLACE"]) == (1, 2)
 
 
