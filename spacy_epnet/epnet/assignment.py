@@ -79,7 +79,7 @@ def gather_spans(
     ]
     layout = get_layout(task.docs, ops=head.ops)
     pool = get_span_pool(golds, layout, columns, max_width=max_width, ops=head.ops)
-    if not old:
+    if not old or not len(pool.nones):
         return pool
     rows = list_rows(old, ops=head.ops)
     distances, _ = head.predict((task.tokens, pool.nones, rows))

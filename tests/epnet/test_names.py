@@ -1,0 +1,166 @@
+"""Types by their names: where a source learns that they lie, and new ones begin."""
+
+import numpy
+import pytest
+import spacy
+import torch
+from thinc.api import NumpyOps, fix_random_seed
+
+import spacy_epnet
+from spacy_epnet.corpora.type_names import make_type_names, read_type_names
+from spacy_epnet.epnet.model import get_head_network, map_names
+from spacy_epnet.epnet.names import draw_names, make_encode_names
+from spacy_epnet.epnet.prototypes import narrow
+from spacy_epnet.errors import CorpusError, EPNetError
+
+from ..conftest import get_ents, train
+
+OPS = NumpyOps()
+NAMES = {"PERSON": ["person", "human being"], "PLACE": ["place", "town"]}
+TEXTS = ["Ada lives in Ulm .", "In Rio we met Otto yesterday ."]
+
+
+@pytest.fixture
+def named(make_nlp, examples):
+    """A pipeline that has learned by heart what it was shown, and the names of it."""
+    nlp = make_nlp(model__names=True, none_samples=100)
+    nlp.initialize(lambda: examples)
+    nlp.get_pipe("epnet_ner").learned["names"] = NAMES
+    encode = make_encode_names(20)
+    for step in range(5):
+        encode(nlp, {"step": 20 * step})
+        train(nlp, examples, steps=20)
+    return nlp
+
+
+def test_names_take_the_place_of_prototypes(make_nlp, examples):
+    nlp = make_nlp(model__names=True)
+    nlp.initialize(lambda: examples)
+    network = get_head_network(nlp.get_pipe("epnet_ner").model.get_ref("head")).eval()
+    tokens = torch.randn(6, network.projection[0].in_features - 25)
+    args = torch.tensor([0, 2]), torch.tensor([1, 3]), torch.tensor([0, 1, 2])
+    vectors = torch.randn(1, tokens.shape[1])
+    plain, _ = network(tokens, *args)
+    replaced, _ = network(tokens, *args, torch.tensor([2]), vectors)
+    assert torch.equal(plain[:, :2], replaced[:, :2])
+    with torch.no_grad():
+        network.prototypes[2] = network.map_names(vectors)[0]
+    assert torch.allclose(network(tokens, *args)[0], replaced, atol=1e-5)
+    replaced.sum().backward()
+    assert all(weight.grad.abs().sum() for weight in network.name_map.parameters())
+    assert not network.prototypes.grad[2].any()
+
+
+def test_names_are_drawn_by_their_share():
+    vectors = {label: numpy.full((2, 3), i, dtype="f") for i, label in enumerate("AB")}
+    drawn = draw_names(vectors, {"A": 1, "B": 2}, share=1.0, ops=OPS)
+    assert drawn.columns.tolist() == [1, 2]
+    assert drawn.vectors.tolist() == [[0.0] * 3, [1.0] * 3]
+    columns = {"A": 1, "B": 2}
+    many = [draw_names(vectors, columns, share=0.5, ops=OPS) for _ in range(99)]
+    assert {len(names.columns) for names in many if names} == {1, 2}
+    assert None in many
+    # Where nothing is to be drawn, no random number is used up.
+    fix_random_seed(0)
+    assert draw_names(vectors, columns, share=0.0, ops=OPS) is None
+    assert draw_names({}, {}, share=1.0, ops=OPS) is None
+    following = OPS.xp.random.random()
+    fix_random_seed(0)
+    assert OPS.xp.random.random() == following
+
+
+def test_entities_of_types_that_are_left_out_are_none():
+    scopes = numpy.ones((200, 5), dtype=bool)
+    scopes[:, 4] = False
+    targets = numpy.tile(numpy.arange(4, dtype="i"), 50)
+    seen = set()
+    for _ in range(20):
+        narrowed, changed = narrow(scopes, targets, ops=OPS)
+        kept = [column for column in range(5) if narrowed[:, column].all()]
+        seen.add(len(kept))
+        assert 0 in kept
+        assert 4 not in kept
+        assert {*changed.tolist()} == {0, *kept}
+        assert (changed == numpy.where(numpy.isin(targets, kept), targets, 0)).all()
+    assert len(seen) > 2
+
+
+def test_a_source_learns_from_texts_and_names(named, references):
+    nlp = spacy.util.load_model_from_config(named.config, auto_fill=True)
+    nlp.from_bytes(named.to_bytes())
+    for doc in references:
+        assert get_ents(nlp(doc.text)) == get_ents(doc)
+    assert nlp.get_pipe("epnet_ner").learned["names"] == NAMES
+    # Its prototypes lie where their names say.
+    pipeline = spacy_epnet.recognizer.pipeline.find_recognizer(nlp)
+    head = pipeline.recognizer.model.get_ref("head")
+    points = map_names(head, pipeline.encode_names(["person", "place"]))
+    own = get_head_network(head).prototypes.detach().numpy()[1:3]
+    distances = ((points[:, None] - own[None]) ** 2).sum(axis=-1)
+    assert distances.argmin(axis=1).tolist() == [0, 1]
+
+
+def test_types_are_learned_from_their_names_alone(named):
+    report = spacy_epnet.adapt(named, labels=["human being", "town"])
+    found = [[(e.text, e.label_) for e in doc.ents] for doc in report.nlp.pipe(TEXTS)]
+    assert found == [
+        [("Ada", "human being"), ("Ulm", "town")],
+        [("Rio", "town"), ("Otto", "human being")],
+    ]
+    assert report.counts == {"human being": 0, "town": 0}
+    assert report.learning.tuning.steps == 0
+    assert "no examples" in report.learning.summary
+    assert report.problems == []
+    described = {"WHO": "a human being", "WHERE": "a town or place"}
+    nlp = spacy_epnet.adapt(named, labels=described).nlp
+    assert [ent.label_ for ent in nlp(TEXTS[0]).ents] == ["WHO", "WHERE"]
+
+
+def test_some_types_can_have_examples_and_others_only_names(named):
+    support = [("Ada lives in Ulm .", [(0, 3, "PILOT")])]
+    report = spacy_epnet.adapt(named, support, labels=["town"], max_steps=20)
+    assert report.counts == {"PILOT": 1, "town": 0}
+    assert report.nlp.get_pipe("epnet_ner").labels == ("PILOT", "town")
+    assert ("Ulm", "town") in [(e.text, e.label_) for e in report.nlp(TEXTS[0]).ents]
+    joined = spacy_epnet.adapt(named, labels=["river"], extend=True).nlp
+    assert joined.get_pipe("epnet_ner").labels == ("PERSON", "PLACE", "river")
+
+
+@pytest.mark.parametrize(
+    ("labels", "words"),
+    [
+        (["town", ""], "can't take ''"),
+        (["town", "Town"], r"town and Town are the same name"),
+        ({"TOWN": "word " * 2000}, r"in one line of 100 words"),
+        ({"TOWN": 7}, r"in one line"),
+        ("town", "can't take 'town'"),
+        ([], "no texts in it"),
+    ],
+)
+def test_names_that_say_nothing(named, labels, words):
+    with pytest.raises(EPNetError, match=words):
+        spacy_epnet.adapt(named, labels=labels)
+
+
+def test_a_source_that_knows_no_names_says_so(trained):
+    with pytest.raises(EPNetError, match=r"town.*no examples.*what names mean"):
+        spacy_epnet.adapt(trained, labels=["town"])
+
+
+def test_the_list_of_types_is_whole():
+    types = read_type_names()
+    assert len(types) > 1200
+    names = [(each.corpus, each.name) for each in types.values()]
+    assert len({*names}) == len(names)
+    for each in types.values():
+        assert each.label == f"{each.corpus}:{each.type}"
+        assert all(text.strip() == text and text.isascii() for text in each.texts)
+        assert 3 < len(each.description.split()) < 30
+    assert make_type_names()["pii:PERSON"][0] == "person"
+
+
+def test_lists_of_types_that_are_none(tmp_path):
+    path = tmp_path / "types.jsonl"
+    path.write_text('{"corpus": "a"}\n')
+    with pytest.raises(CorpusError, match="no list of types"):
+        make_type_names(path)
