@@ -249,7 +249,8 @@ class EPNetRecognizer(PrototypeRecognizer):
         self.name_vectors: dict[tuple[str, ...], Floats2d] = {}
         # Vectors of the names of each type, while it is trained on a source domain.
         self.training_names: dict[str, Floats2d] = {}
-        self.learned["names"] = {}
+        if self.model.attrs["names"]:
+            self.learned["names"] = {}  # of each type that it is trained on, in words
 
     def initialize(
         self,
@@ -315,8 +316,8 @@ class EPNetRecognizer(PrototypeRecognizer):
 
     @property
     def knows_names(self) -> bool:
-        """RETURNS (bool): Whether it has learned where types lie by their names."""
-        return bool(self.learned["names"])
+        """RETURNS (bool): Whether it knows types whose names others can be like."""
+        return bool(self.known_names)
 
     def list_names(
         self, labels: list[str], texts: Mapping[str, str]
@@ -329,7 +330,7 @@ class EPNetRecognizer(PrototypeRecognizer):
     @property
     def known_names(self) -> tuple[str, ...]:
         """RETURNS (Tuple[str, ...]): The names of all types that it was trained on."""
-        families, names = get_families(self.corpora), self.learned["names"]
+        families, names = get_families(self.corpora), self.learned.get("names", {})
         known = get_known_names(self.learned["ever_assigned"], families)
         return tuple(
             names.get(label, [name])[0]

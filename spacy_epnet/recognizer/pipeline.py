@@ -1,7 +1,7 @@
 """Pipelines around a recognizer: finding it, running what comes before it, copying."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from copy import copy, deepcopy
 from hashlib import sha256
 from pathlib import Path
@@ -219,8 +219,17 @@ def is_pipeline(folder: Path) -> bool:
 
 
 def hash_pipeline(nlp: Language) -> str:
-    """Tell pipelines apart by their settings and by what they have learned."""
-    digest = sha256(nlp.config.to_str(interpolate=False).encode("utf8"))
+    """Tell pipelines apart by their settings and by what they have learned. A setting
+    at its default doesn't count, so that a new one changes no hash.
+    """
+    settings = {
+        name: leave_defaults_out(
+            nlp.get_pipe_config(name), nlp.get_pipe_meta(name).default_config or {}
+        )
+        for name in nlp.component_names
+    }
+    config = srsly.json_dumps([nlp.config["nlp"], settings], sort_keys=True)
+    digest = sha256(config.encode("utf8"))
     for _, part in nlp.pipeline:
         known = getattr(part, "cfg", None)
         if isinstance(part, FewShotRecognizer):
@@ -230,6 +239,22 @@ def hash_pipeline(nlp: Language) -> str:
         if isinstance(model, Model):
             update_hash(digest, model)
     return digest.hexdigest()
+
+
+def leave_defaults_out(
+    config: Mapping[str, Any], defaults: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the settings of a config, and of the blocks in it, that differ from the
+    defaults.
+    """
+    kept = {}
+    for key, value in config.items():
+        default = defaults.get(key)
+        if isinstance(value, Mapping) and isinstance(default, Mapping):
+            value, default = leave_defaults_out(value, default), {}
+        if key not in defaults or value != default:
+            kept[key] = value
+    return kept
 
 
 def update_hash(digest: Any, model: Model[Any, Any]) -> None:

@@ -13,7 +13,7 @@ from spacy_epnet.epnet.names import draw_names, make_encode_names
 from spacy_epnet.epnet.prototypes import narrow
 from spacy_epnet.errors import CorpusError, EPNetError
 
-from ..conftest import get_ents, train
+from ..conftest import SMALL_TOK2VEC, get_ents, train
 
 OPS = NumpyOps()
 NAMES = {"PERSON": ["person", "human being"], "PLACE": ["place", "town"]}
@@ -142,9 +142,19 @@ def test_names_that_say_nothing(named, labels, words):
         spacy_epnet.adapt(named, labels=labels)
 
 
-def test_a_source_that_knows_no_names_says_so(trained):
+def test_without_a_map_new_types_are_mixtures_of_those_with_similar_names(trained):
+    report = spacy_epnet.adapt(trained, labels=["a person"])
+    (shares,) = [each.origins for each in report.learning.assignments.values()]
+    assert {*shares} == {"PERSON", "PLACE"}
+    assert shares["PERSON"] > 0.9
+    assert [ent.text for ent in report.nlp(TEXTS[0]).ents] == ["Ada"]
+
+
+def test_a_recognizer_that_knows_no_names_says_so():
+    nlp = spacy.blank("en")
+    nlp.add_pipe("nnshot_ner", config={"model": {"tok2vec": SMALL_TOK2VEC}})
     with pytest.raises(EPNetError, match=r"town.*no examples.*what names mean"):
-        spacy_epnet.adapt(trained, labels=["town"])
+        spacy_epnet.adapt(nlp, labels=["town"])
 
 
 def test_the_list_of_types_is_whole():
