@@ -1,3 +1,4 @@
+import itertools
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any
@@ -72,13 +73,14 @@ def adapt_cli(
     Example: spacy epnet adapt my_source tagged.iob adapted --adapt.max_steps 80
     """
     with report_errors("Nothing was adapted"):
-        base, changes = read_settings(config, profile, ctx.args)
-        *supports, output = paths
-        if len(supports) != (1 if types is None else min(1, len(supports))):
+        given, rest = split_paths(paths)
+        base, changes = read_settings(config, profile, [*ctx.args, *rest])
+        if not len(given) == 2 and not (types is not None and len(given) == 1):
             raise SettingError(
-                "Give marked examples, then the folder for the adapted pipeline, or "
+                "Give marked examples and the folder for the adapted pipeline, or "
                 "--types and the folder."
             )
+        *supports, output = given
         inputs = [locate_pipeline(model), *supports, config, code]
         check_outputs([report], inputs, folder=output, may_replace=is_pipeline)
         nlp = load_pipeline(model)
@@ -105,6 +107,21 @@ def adapt_cli(
             nlp.to_disk(path)
     print_result(result)
     msg.good("Saved the adapted pipeline", str(output))
+
+
+def split_paths(values: list[Path] | None) -> tuple[list[Path], list[str]]:
+    """Split paths from options, both of which a list of arguments takes up."""
+    paths: list[Path] = []
+    options: list[str] = []
+    rest = map(str, values or [])
+    for value in rest:
+        if not value.startswith("--"):
+            paths.append(Path(value))
+        elif "=" in value:
+            options.append(value)
+        else:
+            options += [value, *itertools.islice(rest, 1)]
+    return paths, options
 
 
 def read_settings(

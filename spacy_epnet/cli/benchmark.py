@@ -1,4 +1,3 @@
-import itertools
 from pathlib import Path
 from typing import Annotated
 
@@ -13,7 +12,7 @@ from ..sources.catalog import load_pipeline, locate_pipeline
 from ..writing import check_outputs
 from . import options
 from ._app import epnet_cli, report_errors
-from .adapt import read_descriptions, read_settings
+from .adapt import read_descriptions, read_settings, split_paths
 
 
 @epnet_cli.command("benchmark", context_settings=options.WITH_SETTINGS)
@@ -104,21 +103,6 @@ def run_benchmark(benchmark: Benchmark, output: Path | None) -> Results:
 def find_manifest(path: Path) -> Path:
     """Return the manifest of a support set, or a list of indices itself."""
     return path.with_suffix(".json") if path.suffix == ".spacy" else path
-
-
-def split_paths(values: list[Path] | None) -> tuple[list[Path], list[str]]:
-    """Split paths from options, both of which a list of arguments takes up."""
-    paths: list[Path] = []
-    options: list[str] = []
-    rest = map(str, values or [])
-    for value in rest:
-        if not value.startswith("--"):
-            paths.append(Path(value))
-        elif "=" in value:
-            options.append(value)
-        else:
-            options += [value, *itertools.islice(rest, 1)]
-    return paths, options
 
 
 def read_shots(value: str) -> list[int]:

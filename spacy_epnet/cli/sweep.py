@@ -21,8 +21,8 @@ from ..sources.catalog import load_pipeline, locate_pipeline
 from ..writing import check_outputs, check_places
 from . import options
 from ._app import epnet_cli, report_errors
-from .adapt import read_settings
-from .benchmark import read_shots, run_benchmark, split_paths
+from .adapt import read_settings, split_paths
+from .benchmark import read_shots, run_benchmark
 from .train import train
 
 
