@@ -126,3 +126,9 @@ class OutputError(EPNetError):
 
 class MissingExtraError(EPNetError, ImportError):
     """An optional dependency isn't installed."""
+
+
+def shorten(text: str, length: int = 60) -> str:
+    """Shorten a text to one line of a message."""
+    text = " ".join(text.split())
+    return text if len(text) <= length else f"{text[: length - 1]}…"

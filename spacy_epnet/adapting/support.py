@@ -8,9 +8,8 @@ from spacy.language import Language
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
-from ..corpora.docs import copy_tokens, shorten
-from ..corpora.labels import is_label, is_offset
-from ..errors import SettingError, SupportError
+from ..corpora.labels import copy_tokens, is_label, is_offset
+from ..errors import SettingError, SupportError, shorten
 from ..overlaps import drop_overlaps
 from ..recognizer.base import FewShotRecognizer
 from ..recognizer.checks import check_labels

@@ -14,7 +14,7 @@ from spacy.tokens import Doc, Span
 from spacy.util import filter_spans
 from spacy.vocab import Vocab
 
-from ..errors import InvalidSettingError
+from ..errors import InvalidSettingError, shorten
 from .documents import Document, Meta, Sentence, TokenDocument
 from .label_mapping import LabelMapping
 from .tags import Entity
@@ -143,12 +143,6 @@ def drop_overlapping(entities: Sequence[Entity], notes: Counter[str]) -> list[En
     return kept
 
 
-def shorten(text: str, length: int = 60) -> str:
-    """Shorten a text to one line."""
-    text = " ".join(text.split())
-    return text if len(text) <= length else f"{text[: length - 1]}…"
-
-
 def make_doc(vocab: Vocab, sentences: list[Sentence], meta: Meta | None = None) -> Doc:
     """Make one doc of one or several sentences. Its spaces are unknown if those of a
     sentence are.
@@ -174,9 +168,3 @@ def make_doc(vocab: Vocab, sentences: list[Sentence], meta: Meta | None = None) 
     if meta:
         doc.user_data[META_KEY] = dict(meta)
     return doc
-
-
-def copy_tokens(vocab: Vocab, doc: Doc) -> Doc:
-    """Copy the tokens of a doc without their annotation."""
-    spaces = [bool(token.whitespace_) for token in doc]
-    return Doc(vocab, words=[token.text for token in doc], spaces=spaces)

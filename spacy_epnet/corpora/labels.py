@@ -10,6 +10,7 @@ from typing import TypeGuard
 from unicodedata import category
 
 from spacy.tokens import Doc
+from spacy.vocab import Vocab
 
 CORPUS_KEY = "epnet_corpus"  # of `doc.user_data`
 SEPARATOR = ":"  # between a corpus and its types
@@ -48,3 +49,9 @@ def split_type(name: str) -> tuple[str, str]:
     """Split a type into its corpus and its name there."""
     corpus, _, label = name.partition(SEPARATOR)
     return corpus, label
+
+
+def copy_tokens(vocab: Vocab, doc: Doc) -> Doc:
+    """Copy the tokens of a doc without its labels."""
+    spaces = [bool(token.whitespace_) for token in doc]
+    return Doc(vocab, words=[token.text for token in doc], spaces=spaces)

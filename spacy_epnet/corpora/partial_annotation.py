@@ -16,8 +16,7 @@ from tqdm import tqdm
 from ..overlaps import drop_overlaps
 from .corpus import Corpus
 from .docbins import open_shards
-from .docs import copy_tokens
-from .labels import set_corpus
+from .labels import copy_tokens, set_corpus
 
 
 def write_marked(
