@@ -2,6 +2,7 @@ import typer
 
 from ..console import msg, show
 from ..corpora.labels import split_type
+from ..corpora.type_names import read_type_names
 from ..recognizer.pipeline import find_recognizer
 from ..sources.catalog import load_pipeline
 from . import options
@@ -11,7 +12,8 @@ from ._app import epnet_cli, report_errors
 @epnet_cli.command("corpora")
 def corpora_cli(model: options.Source, name: options.ComponentName = None) -> None:
     """
-    Show which corpora a pipeline was trained on, with their types and licenses.
+    Show which corpora a pipeline was trained on, with their licenses, and with what
+    their types are.
 
     Example: spacy epnet corpora small
     """
@@ -19,6 +21,7 @@ def corpora_cli(model: options.Source, name: options.ComponentName = None) -> No
         nlp = load_pipeline(model)
         pipe = find_recognizer(nlp, name).recognizer
     notes = {note.get("corpus", ""): note for note in nlp.meta.get("sources") or []}
+    types = read_type_names()
     corpora = {**{corpus: [] for corpus in notes}, **pipe.corpora}
     if not corpora:
         msg.warn(
@@ -32,5 +35,8 @@ def corpora_cli(model: options.Source, name: options.ComponentName = None) -> No
         for key in ("name", "author", "license", "url"):
             if note.get(key):
                 show(f"{key:<10}{note[key]}")
-        types = sorted(split_type(label)[1] for label in labels)
-        show(f"{'types':<10}{len(types)}: {', '.join(types)}")
+        show(f"{'types':<10}{len(labels)}")
+        for label in sorted(labels):
+            each = types.get(label)
+            words = f": {each.name}, {each.description}" if each else ""
+            show(f"  {split_type(label)[1]}{words}")

@@ -273,6 +273,14 @@ class EPNetRecognizer(PrototypeRecognizer):
                 for label, name in zip(self.labels, self.known_names, strict=True)
             }
 
+    def get_training_state(self) -> dict[str, Floats2d]:
+        """Return the vectors of names. See the base."""
+        return self.training_names
+
+    def set_training_state(self, state: dict[str, Floats2d]) -> None:
+        """Restore the vectors of names. See the base."""
+        self.training_names = state
+
     @property
     def loss_parts(self) -> dict[str, str]:
         """RETURNS (Dict[str, str]): Where `update` puts the parts of the loss."""

@@ -19,6 +19,7 @@ from spacy.tokens import Doc, Span
 from spacy.training import Example, validate_examples, validate_get_examples
 from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer, set_dropout_rate
+from thinc.types import Floats2d
 
 from ..encoder.optimizer import scale_rates
 from ..encoder.vectors import open_tokens
@@ -193,6 +194,16 @@ class FewShotRecognizer(TrainablePipe):
         RETURNS (Optional[Centers]): The points, or None if there are none.
         """
         return None
+
+    def get_training_state(self) -> dict[str, Floats2d]:
+        """RETURNS (Dict[str, Floats2d]): What training resumes with beside weights."""
+        return {}
+
+    def set_training_state(self, state: dict[str, Floats2d]) -> None:
+        """Restore what training depends on beside the weights.
+
+        state (Dict[str, Floats2d]): What `get_training_state` has returned.
+        """
 
     def on_labels(self) -> None:
         """Called when `labels` has changed, for what depends on it."""

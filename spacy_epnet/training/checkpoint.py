@@ -13,11 +13,12 @@ from thinc.api import Model, Optimizer, get_current_ops
 from thinc.optimizers import KeyT
 
 from .._compat import get_network
+from ..recognizer.base import FewShotRecognizer
 from ..writing import write_whole
 
 PIPELINE, PROGRESS, RANDOM = "pipeline", "progress.msgpack", "random.msgpack"
-OPTIMIZER = "optimizer.safetensors"
-PARTS = {PIPELINE, PROGRESS, RANDOM, OPTIMIZER}
+OPTIMIZER, STATE = "optimizer.safetensors", "state.safetensors"
+PARTS = {PIPELINE, PROGRESS, RANDOM, OPTIMIZER, STATE}
 
 
 @dataclass
@@ -74,6 +75,14 @@ def save_checkpoint(
             },
             path / OPTIMIZER,
         )
+        save_file(
+            {
+                f"{name}/{key}": get_current_ops().to_numpy(values)
+                for name, recognizer in iter_recognizers(nlp)
+                for key, values in recognizer.get_training_state().items()
+            },
+            path / STATE,
+        )
         srsly.write_msgpack(path / RANDOM, get_random_state())
         srsly.write_msgpack(path / PROGRESS, asdict(progress))
 
@@ -103,6 +112,12 @@ def load_checkpoint(
     for name, values in load_file(folder / OPTIMIZER).items():
         kind, _, place = name.partition("/")
         moments[kind][keys[place]] = ops.asarray(values)
+    states: dict[str, dict[str, Any]] = {}
+    for name, values in load_file(folder / STATE).items():
+        component, _, key = name.partition("/")
+        states.setdefault(component, {})[key] = ops.asarray(values)
+    for component, recognizer in iter_recognizers(nlp):
+        recognizer.set_training_state(states.get(component, {}))
     optimizer.nr_update.update({keys[p]: n for p, n in progress.updates.items()})
     for _ in range(progress.step):
         optimizer.step_schedules()
@@ -119,6 +134,13 @@ def get_moments(optimizer: Optimizer) -> dict[str, dict[KeyT, Any]]:
     moments = {"mom1": optimizer.mom1, "mom2": optimizer.mom2}
     averages = optimizer.averages
     return moments if averages is None else {**moments, "averages": averages}
+
+
+def iter_recognizers(nlp: Language) -> Iterator[tuple[str, FewShotRecognizer]]:
+    """Yield the few-shot recognizers of a pipeline, with their names."""
+    for name, pipe in nlp.pipeline:
+        if isinstance(pipe, FewShotRecognizer):
+            yield name, pipe
 
 
 def iter_positions(nlp: Language) -> Iterator[tuple[str, KeyT]]:

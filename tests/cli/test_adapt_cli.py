@@ -89,6 +89,35 @@ def test_types_can_join_those_of_the_source(folder):
     assert labels == ("PERSON", "PLACE", "CITY", "PILOT")
 
 
+def test_types_are_given_by_their_names(folder):
+    args = ("epnet", "adapt", folder / "source", folder / "adapted")
+    shown = read(*args, "--types", "person, town", "--adapt.seed", "3")
+    assert "there are no examples" in shown
+    nlp = spacy.load(folder / "adapted")
+    assert nlp.get_pipe("epnet_ner").labels == ("person", "town")
+    srsly.write_json(folder / "types.json", {"WHO": "a person"})
+    read(*args, "--types", folder / "types.json", "--report", folder / "r.json")
+    assert srsly.read_json(folder / "r.json")["support"] == {"WHO": 0}
+    adapt(folder, "--types", "person,CITY")
+    labels = spacy.load(folder / "adapted").get_pipe("epnet_ner").labels
+    assert labels == ("CITY", "PILOT", "person")
+
+
+@pytest.mark.parametrize(
+    ("content", "words"), [("[]", "what each type is in words"), ("{", "Can't read")]
+)
+def test_files_of_types_that_are_none(folder, content, words):
+    (folder / "types.json").write_text(content)
+    assert words in adapt(folder, "--types", folder / "types.json", code=1)
+    assert "Can't read" in adapt(folder, "--types", "none.json", code=1)
+
+
+def test_there_must_be_examples_or_types(folder):
+    args = ("epnet", "adapt", folder / "source", folder / "adapted")
+    assert "Give marked examples" in read(*args, code=1)
+    assert not (folder / "adapted").exists()
+
+
 @pytest.mark.parametrize(
     ("args", "words"),
     [

@@ -85,6 +85,17 @@ def test_scores_are_those_of_spacy_evaluate(folder):
     assert run.key == "one/default/2/1"
 
 
+def test_names_alone_are_measured_once(folder):
+    found = measure(make_benchmark(folder, shots=[0, 1]))
+    assert [*found.runs] == [f"one/default/{run}" for run in ("0/0", "1/0", "1/1")]
+    result = found.runs["one/default/0/0"]
+    assert result["sentences"] == []
+    assert result["f"] > 0  # the source knows types of these names
+    described = make_benchmark(folder, shots=[0], texts={"PERSON": "a person"})
+    assert described.describe()["types"] == {"PERSON": "a person"}
+    assert measure(described).header != found.header
+
+
 def test_the_query_set_is_encoded_once(folder, monkeypatch):
     benchmark = make_benchmark(folder, profiles=("default", "paper"))
     transformer = benchmark.nlp.get_pipe("transformer")

@@ -80,6 +80,22 @@ def test_an_interrupted_training_goes_on_to_the_last_bit(run, stop_after):
     assert second.progress.words == whole.progress.words
 
 
+def test_a_training_on_names_goes_on_to_the_last_bit(short_config, run):
+    short_config["components"]["epnet_ner"]["model"]["names"] = True
+    short_config["training"]["before_update"] = {
+        "@callbacks": "spacy-epnet.encode_names.v1",
+        "frequency": 5,
+    }
+    whole, _ = run("whole")
+    pipe = whole.nlp.get_pipe("epnet_ner")
+    assert pipe.learned["names"] == {"PERSON": ["PERSON"], "PLACE": ["PLACE"]}
+    assert {*pipe.training_names} == {"PERSON", "PLACE"}
+    run("parts", stop_after=7)
+    resumed, is_over = run("parts")
+    assert is_over
+    assert get_weights(resumed.nlp) == get_weights(whole.nlp)
+
+
 def test_it_goes_on_after_a_crash_from_the_last_checkpoint(run, monkeypatch):
     whole, _ = run("whole")
     update = Training._update
