@@ -43,7 +43,11 @@ def read_episodes(path: Path) -> list[Episode]:
             raise CorpusError(path, reason, document.line)
         episode = episodes[document.meta["episode"]]
         docs = episode.support if document.meta["part"] == SUPPORT else episode.query
-        docs.append(make_doc(vocab, document.sentences))
+        try:
+            docs.append(make_doc(vocab, document.sentences))
+        except UnicodeEncodeError as err:
+            reason = "a word has half of a character"
+            raise CorpusError(path, reason, document.line) from err
     if not episodes:
         raise CorpusError(path, "there are no episodes in it")
     return list(episodes.values())

@@ -4,12 +4,15 @@ import fnmatch
 import gzip
 import hashlib
 import io
+import json
 import os
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, TypeAlias
+from typing import IO, TYPE_CHECKING, Any, TypeAlias
+
+import srsly
 
 from ..errors import CorpusError
 
@@ -195,6 +198,18 @@ def decode(
     if line is None:
         line = data.count(b"\n", 0, start) + 1
     raise CorpusError(path, f"not UTF-8: {reason}", line) from cause
+
+
+def load_json(text: str) -> Any:
+    """Parse JSON, and refuse what can't be written again: halves of characters, which
+    srsly doesn't survive in a key.
+    """
+    data = srsly.json_loads(text)
+    try:
+        json.dumps(data, ensure_ascii=False).encode("utf8")
+    except RecursionError as err:
+        raise ValueError("it is nested too deeply") from err
+    return data
 
 
 def get_hash(path: Path) -> str:

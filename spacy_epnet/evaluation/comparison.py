@@ -8,9 +8,8 @@ from statistics import fmean
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy
-import srsly
 
-from ..corpora.files import read_text
+from ..corpora.files import load_json, read_text
 from ..errors import EvaluationError, SettingError
 from .results import format_f1, get_spread, refuse_others
 
@@ -122,7 +121,7 @@ def read_comparison(files: Iterable[tuple[str, Path]]) -> Comparison:
         with refuse_others(
             f"'{path}' has no results of `spacy epnet benchmark`, or none yet."
         ):
-            data = srsly.json_loads(text)
+            data = load_json(text)
             own = read_scores(name, data)
             hashes = {
                 str(target["name"]): (target["dev_sha256"], target["test_sha256"])

@@ -10,7 +10,7 @@ from typing import Any
 
 import srsly
 
-from ..corpora.files import read_text
+from ..corpora.files import load_json, read_text
 from ..errors import OutputError
 from ..writing import write_whole
 
@@ -39,7 +39,7 @@ class ResultsFile(ABC):
                 f"The file '{path}' is there, but it has no results of a benchmark. "
                 "Choose another file for the results."
             ):
-                known = srsly.json_loads(text)
+                known = load_json(text)
                 found, self.runs = dict(known["benchmark"]), dict(known["runs"])
                 differing = [key for key in header if found.get(key) != header[key]]
                 if not differing:

@@ -8,14 +8,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import srsly
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.util import dict_to_dot
 
 from ..corpora.corpus import Corpus
-from ..corpora.files import read_lines, read_text
+from ..corpora.files import load_json, read_lines, read_text
 from ..errors import EvaluationError, TooFewError
 from ..recognizer.pipeline import find_recognizer, is_pipeline
 from .benchmark import format_shots
@@ -94,7 +93,7 @@ def read_folder(path: Path) -> RunFolder:
 def _parse(text: str) -> dict[str, Any]:
     """Parse a JSON object, or return an empty one if it is something else."""
     try:
-        data = srsly.json_loads(text)
+        data = load_json(text)
     except ValueError:
         return {}
     return data if isinstance(data, dict) else {}

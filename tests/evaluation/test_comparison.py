@@ -134,7 +134,9 @@ def test_what_cannot_be_compared_is_refused(files, tmp_path):
             {"profile": 5},
         )
     ]
-    contents = ["[]", "{", '{"benchmark": {}, "runs": {}}', "7", empty]
+    # Half of a character, which can't be written again.
+    halved = srsly.json_dumps(whole)[:-1] + r', "\ud83d": 1}'
+    contents = [halved, "[]", "{", '{"benchmark": {}, "runs": {}}', "7", empty]
     for content in [*contents, *map(srsly.json_dumps, strange)]:
         (tmp_path / "foreign.json").write_text(content, encoding="utf8")
         shown = call(tmp_path / "foreign.json", code=1)

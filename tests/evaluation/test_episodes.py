@@ -1,6 +1,7 @@
 """Evaluation by episodes: drawing them, counting, going on."""
 
 import random
+import re
 from collections import Counter
 from functools import partial
 
@@ -256,6 +257,9 @@ def test_other_files_are_refused(nlp, tmp_path):
     shown = episodes(tmp_path / "source", path, code=1)
     assert "isn't an episode" in shown
     assert "line 1" in shown
+    episode = srsly.json_dumps(write_episode(EPISODES[0]))
+    path.write_text(re.sub(r'"word":\[\["\w+', r'"word":[["\\ud83d', episode, count=1))
+    assert "half of a character" in episodes(tmp_path / "source", path, code=1)
     path.write_text("", encoding="utf8")
     assert "no episodes" in episodes(tmp_path / "source", path, code=1)
 
