@@ -29,6 +29,10 @@ BENCHMARKS = {
 }
 
 
+def hash_shipped(name):
+    return read_manifest(PACKED / name).pipeline
+
+
 def test_results_in_the_readme_are_those_of_the_benchmarks():
     assert to_markdown(*read_comparison(BENCHMARKS.items()).get_table()) in README
     files = " ".join(f"{n}={p.relative_to(ROOT)}" for n, p in BENCHMARKS.items())
@@ -66,7 +70,7 @@ def test_results_of_sweeps_are_those_that_were_measured():
 @pytest.mark.parametrize("name", list_sources())
 def test_results_of_sources_were_made_with_the_weights_that_are_shipped(name):
     measured = srsly.read_json(BENCHMARKS[name])["benchmark"]
-    assert measured["source_sha256"] == read_manifest(PACKED / name).pipeline
+    assert measured["source_sha256"] == hash_shipped(name)
 
 
 @pytest.mark.parametrize("name", BENCHMARKS)
@@ -112,6 +116,15 @@ def test_results_of_shots_are_those_that_were_measured():
     for row in srsly.read_json(RESULTS / "benchmark-demo.json")["summary"]:
         f = f"{row['f']['mean']:.1f} ± {row['f']['std']:.1f}"
         assert re.search(rf"^\| {row['shots']} \| \d+ \| {f} \|$", page, re.MULTILINE)
+
+
+def test_results_of_names_alone_are_those_that_were_measured():
+    page = (ROOT / "docs" / "adapting.md").read_text(encoding="utf8")
+    for name in list_sources():
+        measured = srsly.read_json(RESULTS / "names" / f"{name}.json")
+        assert measured["benchmark"]["source_sha256"] == hash_shipped(name)
+        f1 = [f"{run['f']:.1f}" for run in measured["runs"].values()]
+        assert f"| {name} | {' | '.join(f1)} |" in page
 
 
 def test_results_of_limits_are_those_that_were_measured():
