@@ -19,11 +19,10 @@ from ..recognizer.pipeline import get_words
 Annotated: TypeAlias = tuple[str, Sequence[tuple[int, int, str]]]
 Item: TypeAlias = Example | Doc | Annotated
 
-# Of what a type is in words. The encoder sees about twice as many.
-MAX_WORDS = 100
+MAX_LENGTH = 500  # of what a type is in words
 NO_EXAMPLES = (
-    "there are no examples of it, and the recognizer doesn't know what names mean. "
-    "Mark some, or adapt a pipeline that was trained with names."
+    "there are no examples of it, and this recognizer can't learn a type from its "
+    "name. Mark some, or adapt a trained pipeline with epnet_ner, such as small"
 )
 
 
@@ -66,21 +65,19 @@ def read_labels(
 
     RETURNS (Dict[str, str]): What each is in words, or nothing.
     """
+    if isinstance(labels, str) or not isinstance(labels, Iterable):
+        raise SettingError(
+            f"Can't read labels={labels!r}. It is a list of types, such as ['person'], "
+            "or what each is in words. To let new types join those that there are, "
+            "pass extend=True."
+        )
     texts = dict(labels) if isinstance(labels, Mapping) else {}
     for label in check_labels(recognizer.name, labels):
         text = texts.setdefault(label, "")
-        if not isinstance(text, str) or len(text.split()) > MAX_WORDS:
+        if not isinstance(text, str) or len(text) > MAX_LENGTH:
             raise SettingError(
-                f"What {label} is must be said in one line of {MAX_WORDS} words at the "
-                f"most: {shorten(repr(text))}."
-            )
-    by_words: dict[str, str] = {}
-    for label in texts:
-        other = by_words.setdefault(get_words(label), label)
-        if other != label:
-            raise SettingError(
-                f"{other} and {label} are the same name in words, so nothing tells "
-                "these types apart. Give them different names."
+                f"What {label} is must be said in {MAX_LENGTH} characters at the most: "
+                f"{shorten(repr(text))}."
             )
     return texts
 
@@ -127,9 +124,10 @@ def check_support(
     lost.update(ent.label_ for gold in golds for ent in gold.misaligned)
     ents = [ent for gold in golds for ent in gold.ents]
     problems = [*problems, *find_unusable(ents, lost, recognizer, strict=strict)]
+    named = sorted({*texts} - {ent.label_ for ent in ents})
     if not recognizer.knows_names:
-        named = sorted({*texts} - {ent.label_ for ent in ents})
         problems += [Problem(label, NO_EXAMPLES) for label in named]
+    problems += find_same_names(named, texts)
     is_marked = any(gold.ents or gold.misaligned for gold in golds)
     if not (is_marked or problems or texts):
         what = "there are no texts in it" if not examples else "nothing is marked in it"
@@ -138,6 +136,18 @@ def check_support(
         # With where marks that can't be used should have ended.
         raise SupportError([p for p in problems if p.is_fatal or p.lost])
     return Support(examples, golds, problems, texts)
+
+
+def find_same_names(labels: list[str], texts: Mapping[str, str]) -> list[Problem]:
+    """Find types without examples that nothing tells apart."""
+    problems = []
+    known: dict[str, str] = {}
+    for label in labels:
+        other = known.setdefault(get_words(f"{label} {texts[label]}"), label)
+        if other != label:
+            what = f"it is the same in words as {other}. Give them different names"
+            problems.append(Problem(label, what))
+    return problems
 
 
 def realign(

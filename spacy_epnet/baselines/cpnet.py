@@ -9,8 +9,8 @@ from typing import Any
 from spacy.tokens import Doc
 
 from ..epnet.assignment import gather_spans, number_columns
-from ..epnet.component import PrototypeRecognizer
 from ..epnet.model import begin_projecting, get_prototypes, project_spans, set_prototype
+from ..epnet.prototype_recognizer import PrototypeRecognizer
 from ..epnet.prototypes import NONE_ROW, get_free_row, join
 from ..epnet.types import Targets
 from ..recognizer.factory import register_factory

@@ -75,13 +75,14 @@ def adapt_cli(
     with report_errors("Nothing was adapted"):
         given, rest = split_paths(paths)
         base, changes = read_settings(config, profile, [*ctx.args, *rest])
-        if not len(given) == 2 and not (types is not None and len(given) == 1):
+        if len(given) != 2 and (types is None or len(given) != 1):
             raise SettingError(
                 "Give marked examples and the folder for the adapted pipeline, or "
                 "--types and the folder."
             )
         *supports, output = given
-        inputs = [locate_pipeline(model), *supports, config, code]
+        listed = Path(types) if types and types.endswith(".json") else None
+        inputs = [locate_pipeline(model), *supports, listed, config, code]
         check_outputs([report], inputs, folder=output, may_replace=is_pipeline)
         nlp = load_pipeline(model)
         examples = [doc for path in supports for doc in read_examples(path, nlp)]

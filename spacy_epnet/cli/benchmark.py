@@ -62,7 +62,7 @@ def benchmark_cli(
     paths, settings = split_paths(corpora)
     with report_errors("The benchmark stopped", output):
         manifests = [find_manifest(path) for path in given or []]
-        known = [*(given or []), *manifests, config, code]
+        known = [*(given or []), *manifests, types, config, code]
         check_outputs([output], [locate_pipeline(model), *paths, *known])
         profiles = {}
         chosen: str | None

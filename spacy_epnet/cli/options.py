@@ -86,7 +86,10 @@ Corpora: TypeAlias = Annotated[
     ),
 ]
 Shots: TypeAlias = Annotated[
-    str, typer.Option(help="Mentions of each type in a support set, with commas")
+    str,
+    typer.Option(
+        help="Mentions of each type in a support set, with commas. 0 for names alone"
+    ),
 ]
 Supports: TypeAlias = Annotated[
     int, typer.Option(help="Support sets to sample for each number of shots", min=1)

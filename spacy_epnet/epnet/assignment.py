@@ -16,13 +16,14 @@ import numpy
 from thinc.api import Model
 from thinc.types import Floats2d
 
-from ..corpora.labels import split_type
-from ..errors import InvalidSettingError
+from ..errors import InvalidSettingError, SettingError
 from ..recognizer.spans import SpanPool, get_layout, get_span_pool
 from ..recognizer.task import AdaptTask
 from .model import get_prototypes, map_names, project_spans
+from .names import compare_names, describe, join_vectors
 from .prototypes import NONE_ROW, Generation, join, list_rows
 from .settings import EPNetSettings
+from .types import Rows
 
 # Names decide alone long before, and what is much larger is no number in the end.
 MAX_NAME_WEIGHT = 1_000_000
@@ -101,6 +102,7 @@ def assign_prototypes(
     known: dict[str, int],
     known_names: tuple[str, ...],
     name_vectors: Mapping[tuple[str, ...], Floats2d],
+    maps_names: bool,
 ) -> dict[str, Assignment]:
     """Choose what new types begin with.
 
@@ -108,6 +110,7 @@ def assign_prototypes(
     settings (EPNetSettings.Adapt): How to choose.
     kept (List[Generation]): Types that stay, whose rows can't be taken.
     known (Dict[str, int]): The rows of all types that the source has been trained on.
+    maps_names (bool): Whether the head knows where types lie by their names.
     RETURNS (Dict[str, Assignment]): What each type begins with. A type that the
         recognizer has been trained on begins with the prototype that it had then.
     """
@@ -123,7 +126,6 @@ def assign_prototypes(
         columns = number_columns(task, old)
         prototypes = head.ops.to_numpy(get_prototypes(head))
         names = [describe(label, task.texts) for label in new]
-        vectors = get_name_vectors(names, name_vectors)
         evidence = Evidence(
             project_entities(head, task, pool),
             get_members(head.ops.to_numpy(pool.targets), [columns[n] for n in new]),
@@ -132,7 +134,7 @@ def assign_prototypes(
             used,
             list_free({*taken, *used.values()}, len(prototypes)),
             compare_names(names, known_names, name_vectors),
-            None if vectors is None else map_names(head, vectors),
+            map_names(head, join_vectors(names, name_vectors)) if maps_names else None,
             settings.seed,
         )
         chosen |= settings.assignment(new, evidence)
@@ -156,63 +158,45 @@ def get_members(targets: Any, columns: list[int]) -> Any:
     return flags / numpy.maximum(1, flags.sum(axis=1, keepdims=True))
 
 
-def get_known_names(
-    known: Iterable[str], families: Mapping[str, str]
-) -> tuple[str, ...]:
-    """Return the names of source types, without the corpora that they are called after.
+def keep_named(
+    head: Model[Any, Any],
+    task: AdaptTask,
+    pool: SpanPool,
+    rows: Rows,
+    old: dict[str, int],
+) -> SpanPool:
+    """Let spans that aren't marked be of a type without examples if they are nearest to
+    it, so that it isn't unlearned.
 
-    known (Iterable[str]): The types.
-    families (Mapping[str, str]): The corpora of types that are called after one.
+    rows (Rows): The prototypes in use, those of the old types before the new ones.
+    old (Dict[str, int]): Types that stay.
     """
-    return tuple(split_type(n)[1] if n in families else n for n in known)
+    unmarked = list_unmarked(number_columns(task, old), pool)
+    if not unmarked or not len(pool.entities):
+        return pool
+    distances, _ = head.predict((task.tokens, pool.nones, rows))
+    nearest = distances.argmin(axis=1).astype("i")
+    xp: Any = head.ops.xp
+    is_named = xp.isin(nearest, xp.asarray([*unmarked.values()]))
+    return pool._replace(none_targets=xp.where(is_named, nearest, pool.none_targets))
 
 
-def describe(label: str, texts: Mapping[str, str]) -> str:
-    """Return the name of a type, and what it is in words if that is known."""
-    return f"{label}: {texts[label]}" if texts.get(label) else label
+def list_unmarked(columns: dict[str, int], pool: SpanPool) -> dict[str, int]:
+    """Return the columns of types without examples."""
+    marked = {*pool.targets.tolist()}
+    return {label: column for label, column in columns.items() if column not in marked}
 
 
-def list_names(known: tuple[str, ...], labels: list[str]) -> list[tuple[str, ...]]:
-    """List the names that are compared, those of a tuple encoded together.
-
-    known (Tuple[str, ...]): Names of source types, which are the same every time.
-    labels (List[str]): New types. Each is encoded by itself, so that its vector doesn't
-        depend on the others.
+def choose_trained_rows(
+    rows: dict[str, int], old: dict[str, int], pool: SpanPool
+) -> list[int]:
+    """Return the prototypes that may move: those of types with examples, and None's if
+    no old type depends on it.
     """
-    return [known, *((label,) for label in labels)] if known and labels else []
-
-
-def get_name_vectors(
-    names: list[str], vectors: Mapping[tuple[str, ...], Floats2d]
-) -> Any:
-    """(names, d2) Join the vectors of names, or return None if there are none."""
-    found: list[Any] = [vectors[name,] for name in names if (name,) in vectors]
-    return numpy.concatenate(found) if found else None
-
-
-def compare_names(
-    labels: list[str],
-    known: tuple[str, ...],
-    vectors: Mapping[tuple[str, ...], Floats2d],
-) -> Any:
-    """(labels, known) Find how alike the names of types are to the pipeline's encoder.
-
-    labels (List[str]): New types.
-    known (Tuple[str, ...]): Names of source types.
-    vectors (Mapping[Tuple[str, ...], Floats2d]): Vectors of what `list_names` gave.
-    """
-    if not known:
-        return numpy.zeros((len(labels), 0))
-    others: Any = vectors[known]
-    own = get_name_vectors(labels, vectors)
-    # All names have much in common. What sets them apart is what counts.
-    common = others.mean(axis=0)
-    return get_cosines(own - common, others - common)
-
-
-def choose_trained_rows(rows: dict[str, int], old: dict[str, int]) -> list[int]:
-    """Return the prototypes that may move: None's only if no old type depends on it."""
-    return [*rows.values()] if old else [NONE_ROW, *rows.values()]
+    columns = {label: i for i, label in enumerate(rows, len(old) + 1)}
+    unmarked = list_unmarked(columns, pool)
+    trained = [row for label, row in rows.items() if label not in unmarked]
+    return trained if old else [NONE_ROW, *trained]
 
 
 def make_random_assignment() -> Assign:
@@ -221,6 +205,7 @@ def make_random_assignment() -> Assign:
     """
 
     def assign(labels: list[str], evidence: Evidence) -> dict[str, Assignment]:
+        check_marked(labels, evidence)
         names = {row: label for label, row in evidence.known.items()}
         rows = draw_rows(
             labels,
@@ -253,6 +238,8 @@ def make_mixture_assignment(name_weight: float) -> Assign:
 
     def assign(labels: list[str], evidence: Evidence) -> dict[str, Assignment]:
         known, size = evidence.known, len(evidence.prototypes)
+        if not name_weight:
+            check_marked(labels, evidence)
         if not known:
             free = draw_rows(labels, evidence.free, [], size=size, seed=evidence.seed)
             return {label: Assignment(row, {}) for label, row in free.items()}
@@ -276,6 +263,20 @@ def make_mixture_assignment(name_weight: float) -> Assign:
         return chosen
 
     return assign
+
+
+def check_marked(labels: list[str], evidence: Evidence) -> None:
+    """Raise an error if a type has no examples, where its name says nothing."""
+    marked = evidence.members.any(axis=1).tolist()
+    named = [
+        label for label, is_marked in zip(labels, marked, strict=True) if not is_marked
+    ]
+    if named:
+        raise SettingError(
+            f"There are no examples of {', '.join(named)}, and with these settings new "
+            "types don't begin by their names. Mark some, or adapt with the profile "
+            "default and a name_weight above 0."
+        )
 
 
 def draw_rows(
@@ -316,13 +317,3 @@ def get_log_shares(distances: Any) -> Any:
 def get_weights(scores: Any) -> Any:
     """(types, centers) Return the softmax of scores."""
     return numpy.exp(get_log_shares(-scores))
-
-
-def get_cosines(vectors: Any, others: Any) -> Any:
-    """Return the cosine of each vector with each of the others."""
-    return _normalize(vectors) @ _normalize(others).T
-
-
-def _normalize(vectors: Any) -> Any:
-    norms = numpy.linalg.norm(vectors, axis=1, keepdims=True)
-    return vectors / numpy.maximum(norms, 1e-12)

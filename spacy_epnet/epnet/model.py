@@ -297,19 +297,15 @@ def get_prototypes(head: Model[Any, Any]) -> Prototypes:
     return torch2xp(network.get_prototypes().detach())  # type: ignore[return-value]
 
 
-def map_names(head: Model[Any, Any], names: Floats2d) -> Prototypes | None:
-    """Return where prototypes lie by the vectors of their names, or None if the head
-    hasn't learned it.
-    """
+def map_names(head: Model[Any, Any], names: Any) -> Any:
+    """(K, d1) Return where prototypes lie by the vectors of their names."""
     import torch
 
     network = get_head_network(head)
-    if network.name_map is None:
-        return None
     network.eval()
     with torch.no_grad():
         vectors = xp2torch(names, device=network.prototypes.device)
-        return torch2xp(network.map_names(vectors))  # type: ignore[return-value]
+        return network.map_names(vectors).cpu().numpy()
 
 
 def set_prototype(head: Model[Any, Any], row: int, value: Any) -> None:

@@ -1,13 +1,18 @@
-"""Where prototypes lie by the names of their types, which training teaches a source."""
+"""Names of types: how alike they are, and where prototypes lie by them, which training
+teaches a source.
+"""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy
+from pydantic import PositiveInt
 from spacy.language import Language
 from thinc.api import Ops
 from thinc.types import Floats2d, Ints1d
 
+from ..corpora.labels import split_type
+from ..errors import PipelineError, SettingError
 from ..recognizer.pipeline import find_recognizer
 
 # Names that are encoded at once.
@@ -19,6 +24,85 @@ class Names(NamedTuple):
 
     columns: Ints1d  # (K,) the columns of the distances of their types
     vectors: Floats2d  # (K, d2)
+
+
+def get_known_names(
+    known: Iterable[str], families: Mapping[str, str]
+) -> tuple[str, ...]:
+    """Return the names of source types, without the corpora that they are called after.
+
+    known (Iterable[str]): The types.
+    families (Mapping[str, str]): The corpora of types that are called after one.
+    """
+    return tuple(split_type(n)[1] if n in families else n for n in known)
+
+
+def describe(label: str, texts: Mapping[str, str]) -> str:
+    """Return the name of a type, and what it is in words if that is known."""
+    return f"{label}: {texts[label]}" if texts.get(label) else label
+
+
+def list_names(known: tuple[str, ...], labels: list[str]) -> list[tuple[str, ...]]:
+    """List the names that are compared, those of a tuple encoded together.
+
+    known (Tuple[str, ...]): Names of source types, which are the same every time.
+    labels (List[str]): New types. Each is encoded by itself, so that its vector doesn't
+        depend on the others.
+    """
+    return [known, *((label,) for label in labels)] if known and labels else []
+
+
+def join_vectors(names: list[str], vectors: Mapping[tuple[str, ...], Floats2d]) -> Any:
+    """(names, d2) Join the vectors of names."""
+    return numpy.concatenate([vectors[name,] for name in names])
+
+
+def compare_names(
+    labels: list[str],
+    known: tuple[str, ...],
+    vectors: Mapping[tuple[str, ...], Floats2d],
+) -> Any:
+    """(labels, known) Find how alike the names of types are to the pipeline's encoder.
+
+    labels (List[str]): New types.
+    known (Tuple[str, ...]): Names of source types.
+    vectors (Mapping[Tuple[str, ...], Floats2d]): Vectors of what `list_names` gave.
+    """
+    if not known:
+        return numpy.zeros((len(labels), 0))
+    others: Any = vectors[known]
+    own = join_vectors(labels, vectors)
+    # All names have much in common. What sets them apart is what counts.
+    common = others.mean(axis=0)
+    return get_cosines(own - common, others - common)
+
+
+def get_cosines(vectors: Any, others: Any) -> Any:
+    """Return the cosine of each vector with each of the others."""
+    return _normalize(vectors) @ _normalize(others).T
+
+
+def _normalize(vectors: Any) -> Any:
+    norms = numpy.linalg.norm(vectors, axis=1, keepdims=True)
+    return vectors / numpy.maximum(norms, 1e-12)
+
+
+def check_names(name: str, names: Any, *, takes_names: bool) -> None:
+    """Raise an error if a recognizer can't be trained on names.
+
+    name (str): The component instance name, for the message.
+    names (Any): The names of each label, if any are given.
+    takes_names (bool): Whether its model learns from names.
+    """
+    if names is not None and not takes_names:
+        raise SettingError(
+            f"'{name}' doesn't learn from names. Set names = true in "
+            f"[components.{name}.model], or give it no names."
+        )
+    if any(isinstance(own, str) for own in (names or {}).values()):
+        raise SettingError(
+            f"'{name}' takes the names of types as lists: {{'PERSON': ['person']}}."
+        )
 
 
 def draw_names(
@@ -35,46 +119,53 @@ def draw_names(
     share (float): How many of the types to draw.
     RETURNS (Optional[Names]): The names, or None if there are none.
     """
-    xp: Any = ops.xp
-    chosen = [
-        (columns[label], own[int(xp.random.randint(len(own)))])
-        for label, own in vectors.items()
-        if is_drawn(share, ops=ops)
-    ]
-    if not chosen:
+    drawn: list[int] = []
+    names: list[Any] = []
+    for label, own in vectors.items():
+        if label in columns and is_drawn(share):
+            drawn.append(columns[label])
+            names.append(own[numpy.random.randint(len(own))])  # noqa: NPY002
+    if not drawn:
         return None
-    drawn, names = zip(*chosen, strict=True)
-    return Names(xp.asarray(drawn, dtype="i"), xp.stack(names))
+    vectors_drawn: Any = numpy.stack(names)
+    return Names(ops.asarray1i(drawn), ops.asarray2f(vectors_drawn))
 
 
-def is_drawn(share: float, *, ops: Ops) -> bool:
+def is_drawn(share: float) -> bool:
     """Draw a lot. None is drawn where it can't win, so that random numbers stay."""
-    xp: Any = ops.xp
-    return bool(share and xp.random.random() < share)
+    return bool(share) and numpy.random.random() < share  # noqa: NPY002
 
 
-def make_encode_names(frequency: int = 200) -> Callable[[Language, Any], None]:
+def make_encode_names(
+    frequency: PositiveInt = 200, name: str | None = None
+) -> Callable[[Language, Any], None]:
     """Make a callback for `training.before_update` that encodes the names of types, as
     the encoder is by then.
 
     frequency (int): How many steps later they are encoded anew.
+    name (Optional[str]): The component, if the pipeline has several recognizers.
     """
 
     def encode_names(nlp: Language, info: Mapping[str, int]) -> None:
-        pipeline = find_recognizer(nlp)
+        pipeline = find_recognizer(nlp, name)
         recognizer: Any = pipeline.recognizer
+        known = recognizer.learned.get("names")
+        if not known:
+            raise PipelineError(
+                f"'{pipeline.name}' doesn't learn from names. Set names = true in "
+                f"[components.{pipeline.name}.model], or remove encode_names from "
+                "[training.before_update]."
+            )
         if recognizer.training_names and info["step"] % frequency:
             return
-        names: Mapping[str, list[str]] = recognizer.learned["names"]
-        every = [name for own in names.values() for name in own]
+        names = {label: known[label] for label in recognizer.labels if label in known}
+        every = [each for own in names.values() for each in own]
         parts: list[Any] = [
             pipeline.encode_names(every[i : i + BATCH_SIZE])
             for i in range(0, len(every), BATCH_SIZE)
         ]
         ends = numpy.cumsum([len(own) for own in names.values()])[:-1]
-        vectors: list[Any] = (
-            numpy.split(numpy.concatenate(parts), ends) if parts else []
-        )
+        vectors: list[Any] = numpy.split(numpy.concatenate(parts), ends)
         recognizer.training_names = dict(zip(names, vectors, strict=True))
 
     return encode_names

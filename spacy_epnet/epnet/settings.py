@@ -69,8 +69,8 @@ class EPNetSettings(RecognizerSettings):
         0.0,
         ge=0,
         le=1,
-        description="Share of the updates from which some types of a corpus are left "
-        "out, so that their entities are None.",
+        description="Share of the updates from which some types of each of several "
+        "corpora are left out, so that their entities are None.",
     )
     overlaps: Callable[..., Any] = Field(
         PREFER_NEAR, description="Which of two overlapping predictions is kept."

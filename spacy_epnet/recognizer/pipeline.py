@@ -245,8 +245,10 @@ def leave_defaults_out(
     config: Mapping[str, Any], defaults: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the settings of a config, and of the blocks in it, that differ from the
-    defaults.
+    defaults. Those of another function than the default one all do.
     """
+    if any(k.startswith("@") and defaults.get(k) != v for k, v in config.items()):
+        return dict(config)
     kept = {}
     for key, value in config.items():
         default = defaults.get(key)

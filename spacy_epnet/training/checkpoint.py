@@ -77,7 +77,7 @@ def save_checkpoint(
         )
         save_file(
             {
-                f"{name}/{key}": get_current_ops().to_numpy(values)
+                f"{name}/{key}": numpy.asarray(values)
                 for name, recognizer in iter_recognizers(nlp)
                 for key, values in recognizer.get_training_state().items()
             },
@@ -115,7 +115,7 @@ def load_checkpoint(
     states: dict[str, dict[str, Any]] = {}
     for name, values in load_file(folder / STATE).items():
         component, _, key = name.partition("/")
-        states.setdefault(component, {})[key] = ops.asarray(values)
+        states.setdefault(component, {})[key] = values
     for component, recognizer in iter_recognizers(nlp):
         recognizer.set_training_state(states.get(component, {}))
     optimizer.nr_update.update({keys[p]: n for p, n in progress.updates.items()})

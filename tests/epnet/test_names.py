@@ -4,6 +4,7 @@ import numpy
 import pytest
 import spacy
 import torch
+from spacy.tokens import Span
 from thinc.api import NumpyOps, fix_random_seed
 
 import spacy_epnet
@@ -25,7 +26,7 @@ def named(make_nlp, examples):
     """A pipeline that has learned by heart what it was shown, and the names of it."""
     nlp = make_nlp(model__names=True, none_samples=100)
     nlp.initialize(lambda: examples)
-    nlp.get_pipe("epnet_ner").learned["names"] = NAMES
+    nlp.get_pipe("epnet_ner").learned["names"] = dict(NAMES)
     encode = make_encode_names(20)
     for step in range(5):
         encode(nlp, {"step": 20 * step})
@@ -118,7 +119,7 @@ def test_types_are_learned_from_their_names_alone(named):
 
 def test_some_types_can_have_examples_and_others_only_names(named):
     support = [("Ada lives in Ulm .", [(0, 3, "PILOT")])]
-    report = spacy_epnet.adapt(named, support, labels=["town"], max_steps=20)
+    report = spacy_epnet.adapt(named, support, labels=["town"])
     assert report.counts == {"PILOT": 1, "town": 0}
     assert report.nlp.get_pipe("epnet_ner").labels == ("PILOT", "town")
     assert ("Ulm", "town") in [(e.text, e.label_) for e in report.nlp(TEXTS[0]).ents]
@@ -130,16 +131,81 @@ def test_some_types_can_have_examples_and_others_only_names(named):
     ("labels", "words"),
     [
         (["town", ""], "can't take ''"),
-        (["town", "Town"], r"town and Town are the same name"),
-        ({"TOWN": "word " * 2000}, r"in one line of 100 words"),
-        ({"TOWN": 7}, r"in one line"),
-        ("town", "can't take 'town'"),
+        (["town", "Town"], "town: it is the same in words as Town"),
+        ({"TOWN": "word " * 2000}, "in 500 characters"),
+        ({"TOWN": 7}, "in 500 characters"),
+        ("extend", "pass extend=True"),
+        (5, "pass extend=True"),
         ([], "no texts in it"),
     ],
 )
 def test_names_that_say_nothing(named, labels, words):
     with pytest.raises(EPNetError, match=words):
         spacy_epnet.adapt(named, labels=labels)
+
+
+def test_the_same_name_in_words_is_fine_where_examples_tell_types_apart(named):
+    labels = {"town": "a place", "Town": "a person"}
+    nlp = spacy_epnet.adapt(named, labels=labels).nlp
+    assert [ent.label_ for ent in nlp(TEXTS[0]).ents] == ["Town", "town"]
+
+
+def test_labels_can_change_before_more_training(named, examples):
+    pipe = named.get_pipe("epnet_ner")
+    pipe.rename_label("PERSON", "HUMAN")
+    assert pipe.learned["names"]["HUMAN"] == NAMES["PERSON"]
+    pipe.remove_label("PLACE")
+    for eg in examples:
+        ents = [ent for ent in eg.reference.ents if ent.label_ == "PERSON"]
+        eg.reference.set_ents(
+            [Span(ent.doc, ent.start, ent.end, "HUMAN") for ent in ents]
+        )
+    encode = make_encode_names(1)
+    encode(named, {"step": 7})
+    assert [*pipe.training_names] == ["HUMAN"]
+    train(named, examples, steps=2)
+
+
+def test_adapted_pipelines_are_saved_with_what_they_know_of_names(named, tmp_path):
+    first = spacy_epnet.adapt(named, labels=["town"]).nlp
+    first.to_disk(tmp_path / "first")
+    first = spacy.load(tmp_path / "first")
+    second = spacy_epnet.adapt(
+        first, labels=["human being"], extend=True, in_place=True
+    )
+    assert second.nlp is first
+    found = [(ent.text, ent.label_) for ent in first(TEXTS[0]).ents]
+    assert found == [("Ada", "human being"), ("Ulm", "town")]
+
+
+def test_settings_by_which_names_say_nothing_need_examples(named, trained):
+    for nlp, settings in (
+        (named, {"profile": "paper"}),
+        (trained, {"assignment": {"name_weight": 0.0}}),
+    ):
+        with pytest.raises(EPNetError, match="no examples of town"):
+            spacy_epnet.adapt(nlp, labels=["town"], **settings)
+
+
+def test_a_map_that_was_not_trained_is_not_used(make_nlp, examples):
+    nlp = make_nlp(model__names=True)
+    nlp.initialize(lambda: examples)
+    train(nlp, examples, steps=2)
+    learning = spacy_epnet.adapt(nlp, labels=["person"]).learning
+    assert {*learning.assignments["person"].origins} == {"PERSON", "PLACE"}
+
+
+def test_names_for_a_model_that_takes_none_are_refused(make_nlp, examples):
+    with pytest.raises(EPNetError, match="names = true"):
+        make_nlp().get_pipe("epnet_ner").initialize(lambda: examples, names=NAMES)
+    with pytest.raises(EPNetError, match="as lists"):
+        make_nlp(model__names=True).get_pipe("epnet_ner").initialize(
+            lambda: examples, names={"PERSON": "person"}
+        )
+    nlp = make_nlp()
+    nlp.initialize(lambda: examples)
+    with pytest.raises(EPNetError, match=r"names = true.*or remove encode_names"):
+        make_encode_names()(nlp, {"step": 0})
 
 
 def test_without_a_map_new_types_are_mixtures_of_those_with_similar_names(trained):
@@ -153,7 +219,7 @@ def test_without_a_map_new_types_are_mixtures_of_those_with_similar_names(traine
 def test_a_recognizer_that_knows_no_names_says_so():
     nlp = spacy.blank("en")
     nlp.add_pipe("nnshot_ner", config={"model": {"tok2vec": SMALL_TOK2VEC}})
-    with pytest.raises(EPNetError, match=r"town.*no examples.*what names mean"):
+    with pytest.raises(EPNetError, match=r"town.*no examples.*from its name"):
         spacy_epnet.adapt(nlp, labels=["town"])
 
 
