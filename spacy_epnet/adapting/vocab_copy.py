@@ -34,7 +34,6 @@ def make_separate_vocab(nlp: Language) -> Language:
 class SeparateTokenizer:
     """A copy of a pipeline's tokenizer, over a copy of its vocabulary. It is kept for
     the next support set, whose words join the others: nobody saves them.
-
     """
 
     def __init__(self, nlp: Language) -> None:

@@ -99,6 +99,9 @@ class Worker:
                 self._ask()
             except WorkerDied:
                 self._end()
+            except AnnotationError:
+                self._end()
+                raise
             else:
                 return
         raise self._make_error()

@@ -10,7 +10,7 @@ from spacy.tokens import Doc
 from spacy.util import dot_to_dict, load_config
 from tqdm import tqdm
 
-from .._compat import parse_config_overrides
+from .._compat import import_code, parse_config_overrides
 from ..adapting import AdaptReport, adapt
 from ..console import msg
 from ..corpora.conversion import convert
@@ -58,7 +58,7 @@ def adapt_cli(
     report: Annotated[
         Path | None, typer.Option(help="JSON file for what was done")
     ] = None,
-    code: options.ImportedCode = None,
+    code: options.CodeFile = None,
     use_gpu: options.GpuId = -1,
 ) -> None:
     """
@@ -72,6 +72,7 @@ def adapt_cli(
 
     Example: spacy epnet adapt my_source tagged.iob adapted --adapt.max_steps 80
     """
+    import_code(code)
     with report_errors("Nothing was adapted"):
         given, rest = split_paths(paths)
         base, changes = read_settings(config, profile, [*ctx.args, *rest])

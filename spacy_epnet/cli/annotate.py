@@ -3,7 +3,6 @@ from typing import Annotated, Literal
 
 import typer
 
-from ..annotating import annotate
 from ..console import msg
 from . import options
 from ._app import epnet_cli, report_errors
@@ -89,6 +88,8 @@ def annotate_cli(
     Example: spacy epnet annotate training/mine data annotated --engine ray --address
     auto
     """
+    from ..annotating import annotate
+
     with report_errors("The annotation stopped", output):
         summary = annotate(
             model,

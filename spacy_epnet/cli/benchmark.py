@@ -4,6 +4,7 @@ from typing import Annotated
 import typer
 from tqdm import tqdm
 
+from .._compat import import_code
 from ..console import msg
 from ..errors import InvalidSettingError
 from ..evaluation.benchmark import Benchmark, Profile, format_shots, make_targets
@@ -45,7 +46,7 @@ def benchmark_cli(
     output: options.ResultsPath = None,
     name: options.ComponentName = None,
     per_type: options.PerType = True,
-    code: options.ImportedCode = None,
+    code: options.CodeFile = None,
     use_gpu: options.GpuId = -1,
 ) -> None:
     """
@@ -59,6 +60,7 @@ def benchmark_cli(
     Example: spacy epnet benchmark source a/dev.spacy a/test.spacy b/dev.spacy
     b/test.spacy --profile paper --profile default --output results.json
     """
+    import_code(code)
     paths, settings = split_paths(corpora)
     with report_errors("The benchmark stopped", output):
         manifests = [find_manifest(path) for path in given or []]

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 import typer
 from tqdm import tqdm
 
+from .._compat import import_code
 from ..console import msg
 from ..evaluation.benchmark import Profile
 from ..evaluation.episode_benchmark import EpisodeResults, Task, run_in_processes
@@ -70,7 +71,7 @@ def episodes_cli(
             min=1,
         ),
     ] = 1,
-    code: options.ImportedCode = None,
+    code: options.CodeFile = None,
     use_gpu: options.GpuId = -1,
 ) -> None:
     """
@@ -82,6 +83,7 @@ def episodes_cli(
 
     Example: spacy epnet episodes source corpus.spacy --ways 5 --shots 1 --processes 2
     """
+    import_code(code)
     with report_errors("The evaluation stopped", output):
         check_outputs([output], [locate_pipeline(model), episodes, config, code])
         wanted = query_shots or shots

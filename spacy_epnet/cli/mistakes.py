@@ -5,6 +5,7 @@ import typer
 from spacy.language import Language
 from tqdm import tqdm
 
+from .._compat import import_code
 from ..console import msg
 from ..corpora.corpus import Corpus
 from ..errors import CorpusError
@@ -30,7 +31,7 @@ def mistakes_cli(
         int, typer.Option(help="How many of the most frequent to show", min=0)
     ] = 10,
     name: options.ComponentName = None,
-    code: options.ImportedCode = None,
+    code: options.CodeFile = None,
     use_gpu: options.GpuId = -1,
 ) -> None:
     """
@@ -40,6 +41,7 @@ def mistakes_cli(
 
     Example: spacy epnet mistakes training/adapted test.spacy --output mistakes.json
     """
+    import_code(code)
     with report_errors("Nothing was analyzed"):
         check_outputs([output], [locate_pipeline(model), corpus, code])
         nlp = load_pipeline(model)

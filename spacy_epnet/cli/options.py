@@ -7,7 +7,6 @@ from typing import Annotated, TypeAlias, TypeVar
 import typer
 from thinc.api import require_gpu
 
-from .._compat import import_code
 from ..console import msg
 
 Texts = TypeVar("Texts", str, list[str], None)
@@ -32,12 +31,6 @@ def decode(text: Texts) -> Texts:
         return text and os.fsencode(text).decode("utf8")
     except UnicodeDecodeError:
         raise typer.BadParameter("the text isn't UTF-8") from None
-
-
-def use_code(path: Path | None) -> Path | None:
-    """Import a file of Python code before a command begins."""
-    import_code(path)
-    return path
 
 
 Pipeline: TypeAlias = Annotated[
@@ -68,13 +61,11 @@ ComponentName: TypeAlias = Annotated[
     str | None,
     typer.Option("--name", help="Component that is meant, if there are several"),
 ]
-CODE_HELP = "Python file with code to import before loading"
-# The code is for processes of a command, which import it themselves.
-CodeFile: TypeAlias = Annotated[Path | None, typer.Option("--code", help=CODE_HELP)]
-# When a command begins, the callbacks have imported the code and chosen the device.
-ImportedCode: TypeAlias = Annotated[
-    Path | None, typer.Option("--code", help=CODE_HELP, callback=use_code)
+CodeFile: TypeAlias = Annotated[
+    Path | None,
+    typer.Option("--code", help="Python file with code to import before loading"),
 ]
+# When a command begins, the callbacks have imported the code and chosen the device.
 GpuId: TypeAlias = Annotated[
     int,
     typer.Option("--gpu-id", "-g", help="GPU ID or -1 for CPU", callback=choose_gpu),

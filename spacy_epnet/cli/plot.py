@@ -3,6 +3,7 @@ from typing import Annotated, TypeAlias
 
 import typer
 
+from .._compat import import_code
 from ..console import msg
 from ..corpora.corpus import Corpus
 from ..errors import SettingError
@@ -40,7 +41,7 @@ def prototypes_cli(
         typer.Option("--all/--types", help="Whether free prototypes are drawn, too"),
     ] = False,
     name: options.ComponentName = None,
-    code: options.ImportedCode = None,
+    code: options.CodeFile = None,
     use_gpu: options.GpuId = -1,
 ) -> None:
     """
@@ -49,6 +50,7 @@ def prototypes_cli(
 
     Example: spacy epnet plot prototypes EP-Net=training/epnet CP-Net=training/cpnet
     """
+    import_code(code)
     with report_errors("Nothing was drawn"):
         named = read_names(models, output, [code])
         maps = {t: make_heat_map(load_pipeline(m), name) for t, m in named.items()}
@@ -74,7 +76,7 @@ def spans_cli(
     ] = 100,
     seed: Annotated[int, typer.Option(help="Decides what is chosen", min=0)] = 0,
     name: options.ComponentName = None,
-    code: options.ImportedCode = None,
+    code: options.CodeFile = None,
     use_gpu: options.GpuId = -1,
 ) -> None:
     """
@@ -83,6 +85,7 @@ def spans_cli(
 
     Example: spacy epnet plot spans training/adapted test.spacy --output spans.png
     """
+    import_code(code)
     with report_errors("Nothing was drawn"):
         import_tsne()
         maps = {}

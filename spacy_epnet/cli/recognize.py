@@ -8,6 +8,7 @@ from spacy.scorer import get_ner_prf
 from spacy.tokens import Doc
 from spacy.training import Example
 
+from .._compat import import_code
 from ..console import msg, show
 from ..corpora.documents import raise_error
 from ..corpora.files import read_lines
@@ -55,7 +56,7 @@ def recognize_cli(
     html: Annotated[
         Path | None, typer.Option(help="Page to write, with the entities marked")
     ] = None,
-    code: options.ImportedCode = None,
+    code: options.CodeFile = None,
     use_gpu: options.GpuId = -1,
 ) -> None:
     """
@@ -67,6 +68,7 @@ def recognize_cli(
 
     Example: spacy epnet recognize training/adapted --marked examples.jsonl
     """
+    import_code(code)
     for path in (file, marked):
         if path is not None and not path.exists():
             msg.fail("There is no such file", str(path), exits=1)

@@ -3,6 +3,7 @@ from typing import Annotated
 
 import typer
 
+from .._compat import import_code
 from ..console import msg
 from ..evaluation.geometry import import_tsne
 from ..evaluation.plots import make_figure
@@ -30,7 +31,7 @@ def report_cli(
         Path | None,
         typer.Option("--output", "-o", help="Page to write. By default in RUN_DIR"),
     ] = None,
-    code: options.ImportedCode = None,
+    code: options.CodeFile = None,
     use_gpu: options.GpuId = -1,
 ) -> None:
     """
@@ -40,6 +41,7 @@ def report_cli(
 
     Example: spacy epnet report training/demo --test corpus/demo/test.spacy
     """
+    import_code(code)
     page = output or run_dir / "report.html"
     with report_errors("There is no report"):
         make_figure(1, 1)

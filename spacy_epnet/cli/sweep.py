@@ -3,7 +3,7 @@ from typing import Annotated
 
 import typer
 
-from .._compat import parse_config_overrides
+from .._compat import import_code, parse_config_overrides
 from ..console import msg
 from ..evaluation.benchmark import make_targets
 from ..evaluation.plots import check_plot, draw_lines, save
@@ -76,7 +76,7 @@ def sweep_cli(
         Path | None, typer.Option(help="File for a plot, such as plot.svg or .png")
     ] = None,
     name: options.ComponentName = None,
-    code: options.ImportedCode = None,
+    code: options.CodeFile = None,
     use_gpu: options.GpuId = -1,
 ) -> None:
     """
@@ -93,6 +93,7 @@ def sweep_cli(
     components.epnet_ner.tau=1,2,3 --paths.train train.spacy --paths.dev
     held-out.spacy --output training/tau --plot tau.svg
     """
+    import_code(code)
     paths, rest = split_paths(corpora)
     with report_errors("The sweep stopped", output):
         settings = read_varied(varied or [])

@@ -7,6 +7,7 @@ from spacy.training.initialize import init_nlp
 from spacy.util import load_config
 
 from .._compat import (
+    import_code,
     parse_config_overrides,
     setup_gpu,
     show_validation_error,
@@ -29,7 +30,7 @@ def train_cli(
             "--output", "-o", help="Folder for the trained pipeline and the checkpoint"
         ),
     ],
-    code: options.ImportedCode = None,
+    code: options.CodeFile = None,
     use_gpu: options.GpuId = -1,
 ) -> None:
     """
@@ -40,6 +41,7 @@ def train_cli(
 
     Example: spacy epnet train configs/mixed.cfg --output training/small
     """
+    import_code(code)
     overrides = parse_config_overrides(ctx.args)
     setup_gpu(use_gpu)
     train(config_path, overrides, output, use_gpu)

