@@ -66,6 +66,8 @@ def test_every_kind_is_registered():
         "spacy-epnet.TokenMemory.v1",
         "spacy-epnet.TokenPairs.v1",
         "spacy-epnet.TransformerModel.v1",
+        "spacy-epnet.TypeNames.v1",
+        "spacy-epnet.encode_names.v1",
         "spacy-epnet.mixture_assignment.v1",
         "spacy-epnet.note_sources.v1",
         "spacy-epnet.prefer_near.v1",

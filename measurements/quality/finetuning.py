@@ -5,7 +5,7 @@ does, and are trained as spaCy's quickstart has it. That is made for 20,000 step
 steps are smaller, and the learning rate is higher, and rises and falls within them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any, Literal, TypeAlias
@@ -109,7 +109,7 @@ class FineTuning(Benchmark):
     def _make_batcher(self) -> dict[str, Any]:
         return {**BATCHER, "size": self.batch_size}
 
-    def adapt(self, support: list[Doc], profile: str) -> Adapted:
+    def adapt(self, support: list[Doc], labels: Iterable[str], profile: str) -> Adapted:
         """Fine-tune the recognizer with its encoder. See the base."""
         begin = perf_counter()
         fix_random_seed(0)

@@ -4,6 +4,7 @@ It begins with the encoder of a source pipeline. The package is an extra:
 pip install spacy-epnet[compare]
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -50,7 +51,7 @@ class SpanMarkerTuning(Benchmark):
         profiles = dict.fromkeys(self.profiles, settings)
         return {**described, "recognizer": "span_marker", "profiles": profiles}
 
-    def adapt(self, support: list[Doc], profile: str) -> Adapted:
+    def adapt(self, support: list[Doc], labels: Iterable[str], profile: str) -> Adapted:
         """Fine-tune it with its encoder. See the base."""
         from datasets import Dataset
         from span_marker import SpanMarkerModel, Trainer

@@ -220,7 +220,7 @@ def test_unknown_and_wrong_settings_are_refused(trained):
         adapt(trained, SUPPORT, lr=-1)
     with pytest.raises(ValueError, match=r"profile.*default or paper"):
         adapt(trained, SUPPORT, profile="best")
-    with pytest.raises(ValueError, match=r"labels.*replace or extend"):
+    with pytest.raises(ValueError, match=r"labels=.*extend=True"):
         adapt(trained, SUPPORT, labels="add")
     for name, value in (
         ("max_steps", 0),

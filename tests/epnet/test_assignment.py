@@ -7,12 +7,12 @@ from spacy_epnet.epnet.assignment import (
     MAX_NAME_WEIGHT,
     Assignment,
     draw_rows,
-    get_cosines,
     get_distances,
     get_log_shares,
     get_weights,
     list_free,
 )
+from spacy_epnet.epnet.names import get_cosines
 from spacy_epnet.recognizer.pipeline import get_words
 
 from ..util.adapting_tools import SUPPORT

@@ -5,6 +5,7 @@ import pytest
 import spacy
 import torch
 from spacy.tokens import Span
+from spacy.training import Example
 from thinc.api import NumpyOps, fix_random_seed
 
 import spacy_epnet
@@ -155,15 +156,16 @@ def test_labels_can_change_before_more_training(named, examples):
     pipe.rename_label("PERSON", "HUMAN")
     assert pipe.learned["names"]["HUMAN"] == NAMES["PERSON"]
     pipe.remove_label("PLACE")
+    renamed = []
     for eg in examples:
+        doc = eg.reference.copy()
         ents = [ent for ent in eg.reference.ents if ent.label_ == "PERSON"]
-        eg.reference.set_ents(
-            [Span(ent.doc, ent.start, ent.end, "HUMAN") for ent in ents]
-        )
+        doc.set_ents([Span(doc, ent.start, ent.end, "HUMAN") for ent in ents])
+        renamed.append(Example(eg.predicted, doc))
     encode = make_encode_names(1)
     encode(named, {"step": 7})
     assert [*pipe.training_names] == ["HUMAN"]
-    train(named, examples, steps=2)
+    train(named, renamed, steps=2)
 
 
 def test_adapted_pipelines_are_saved_with_what_they_know_of_names(named, tmp_path):
