@@ -213,9 +213,7 @@ def test_command_fails_with_a_reason(known):
     assert MINILM.name in output
 
 
-def test_the_cache_is_at_home_or_where_a_variable_says(
-    monkeypatch, tmp_path
-):
+def test_the_cache_is_at_home_or_where_a_variable_says(monkeypatch, tmp_path):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("USERPROFILE", str(tmp_path))
     monkeypatch.delenv(CACHE_VARIABLE, raising=False)
