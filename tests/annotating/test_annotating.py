@@ -14,6 +14,7 @@ from spacy_epnet.annotating import annotate
 from spacy_epnet.annotating.folder import lock
 from spacy_epnet.annotating.input_formats import read_items
 from spacy_epnet.annotating.inputs import Input, InputFile
+from spacy_epnet.annotating.run import MOST_PROCESSES, share_cores
 from spacy_epnet.corpora import files
 from spacy_epnet.errors import CorpusError
 
@@ -450,3 +451,19 @@ def test_the_command(tmp_path, ruler, here):
     assert "Without --strict" in " ".join(output.split())
     output = run_command("epnet", "annotate", "nowhere", *command[3:], code=1)
     assert "There is no pipeline '" in output
+
+
+@pytest.mark.parametrize(
+    ("asked", "shared"),
+    [
+        ((None, None), (MOST_PROCESSES, 16 // MOST_PROCESSES)),
+        ((None, 8), (2, 8)),
+        ((None, 32), (1, 32)),
+        ((3, None), (3, 5)),
+        ((20, None), (20, 1)),
+        ((5, 7), (5, 7)),
+    ],
+)
+def test_processes_and_threads_share_the_cores(monkeypatch, asked, shared):
+    monkeypatch.setattr("spacy_epnet.annotating.run.count_cores", lambda: 16)
+    assert share_cores(*asked) == shared

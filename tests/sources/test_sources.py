@@ -21,7 +21,7 @@ from spacy_epnet.encoder.download import CACHE_VARIABLE
 from spacy_epnet.recognizer.pipeline import hash_pipeline
 from spacy_epnet.sources import catalog
 from spacy_epnet.sources.changes import apply_changes, find_changes
-from spacy_epnet.sources.packing import pack_source, unpack_source
+from spacy_epnet.sources.packing import is_packed, pack_source, unpack_source
 
 from ..conftest import get_ents, train
 
@@ -304,3 +304,13 @@ def test_only_pipelines_with_one_transformer_can_be_packed(tiny_encoder, tmp_pat
     nlp.add_pipe("sentencizer")
     with pytest.raises(ValueError, match=r"Can't pack this pipeline: it has"):
         pack_source(nlp, tiny_encoder, tmp_path / "packed")
+
+
+def test_a_packed_source_is_replaced_and_nothing_else(packed, tmp_path):
+    _, folder = packed
+    copied = shutil.copytree(folder, tmp_path / "copy")
+    assert is_packed(copied)
+    (copied / "meta.json").unlink()  # damaged, and still one
+    assert is_packed(copied)
+    (copied / "notes.txt").write_text("mine")
+    assert not is_packed(copied)
