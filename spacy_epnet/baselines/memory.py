@@ -96,7 +96,7 @@ def forward(
 def recall_nothing(
     model: Model[Any, Any], inputs: Any, is_train: bool
 ) -> tuple[Any, Callable[..., Any]]:
-    raise NotImplementedError("A memory is read and written, not called.")
+    raise RuntimeError("A memory is read and written, not called.")
 
 
 def get_memory(model: Model[Any, Any]) -> Memory | None:
