@@ -104,6 +104,9 @@ COMMANDS = {
     "mark-missing": Command(
         lambda x: f"source corpus-{x}.spacy out/x.spacy", ("out/x.spacy",)
     ),
+    "init-config": Command(
+        lambda x: f"epnet_ner out/x.cfg --force --encoder encoder-{x}", ("out/x.cfg",)
+    ),
     "mistakes": Command(
         lambda x: f"source corpus-{x}.spacy --output out/mistakes.json",
         ("out/mistakes.json",),
