@@ -121,6 +121,8 @@ def find_winners(
     """
     ops = head.ops
     candidate_filter: Any = None
+    if not rows_in_use:
+        return []
     has_types = all(len(rows) > 1 for rows in rows_in_use)
     if has_types and len(tokens) >= min_tokens_to_filter:
         from .candidate_filter import CandidateFilter

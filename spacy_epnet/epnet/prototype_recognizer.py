@@ -1,5 +1,6 @@
 """Recognize by the nearest prototype, however prototypes come about."""
 
+from itertools import accumulate
 from typing import Any
 
 from spacy.tokens import Doc
@@ -7,7 +8,7 @@ from spacy.tokens import Doc
 from ..recognizer.annotation import Prediction, split_by_doc
 from ..recognizer.base import Centers, FewShotRecognizer
 from ..recognizer.spans import find_docs, get_layout
-from ..types import Points, Spans, TokenVectors
+from ..types import Bools2d, Points, Spans, TokenVectors
 from .decoding import Winner, find_winners, keep_best, prefer_near
 from .model import (
     get_prototypes,
@@ -105,21 +106,28 @@ class PrototypeRecognizer(FewShotRecognizer):
         self, docs: list[Doc], tokens: TokenVectors
     ) -> list[list[Prediction]]:
         """Recognize the entities of docs that are encoded already. See the base."""
+        ops = self.model.ops
+        scopes = get_scopes(docs, self.corpora, self.labels, ops=ops)
+        n_older = accumulate(map(len, self.generations), initial=0)
+        # Nothing is searched for by generations that are marked in no doc's corpus.
+        searched = [
+            (offset, rows)
+            for offset, rows in zip(n_older, self.rows_in_use, strict=False)
+            if scopes is None or scopes[:, offset + 1 : offset + len(rows)].any()
+        ]
         found = find_winners(
             self.model.get_ref("head"),
             tokens,
-            get_layout(docs, ops=self.model.ops),
-            self.rows_in_use,
+            get_layout(docs, ops=ops),
+            [rows for _, rows in searched],
             max_width=self.max_width,
             threshold=self.cfg["threshold"],
         )
         kept: list[Winner] = []
-        n_older = 0
-        for generation, winners in zip(self.generations, found, strict=True):
-            winners = [w._replace(column=n_older + w.column) for w in winners]
-            winners = self._take_in_scope(winners, docs)
+        for (offset, _), winners in zip(searched, found, strict=True):
+            winners = [w._replace(column=offset + w.column) for w in winners]
+            winners = self._take_in_scope(winners, docs, scopes)
             kept += keep_best(winners, self.cfg["overlaps"])
-            n_older += len(generation)
         labels = ["", *self.labels]  # column 0 is None's
         # Only distances can be compared between generations.
         predictions = [
@@ -130,10 +138,11 @@ class PrototypeRecognizer(FewShotRecognizer):
         ]
         return split_by_doc(predictions, docs)
 
-    def _take_in_scope(self, winners: list[Winner], docs: list[Doc]) -> list[Winner]:
+    def _take_in_scope(
+        self, winners: list[Winner], docs: list[Doc], scopes: Bools2d | None
+    ) -> list[Winner]:
         """Drop spans of types that aren't marked in the corpus that a doc is from."""
         ops = self.model.ops
-        scopes = get_scopes(docs, self.corpora, self.labels, ops=ops)
         if scopes is None or not winners:
             return winners
         starts = ops.asarray1i([winner.start for winner in winners])

@@ -8,6 +8,9 @@ from spacy.util import registry
 
 from spacy_epnet.corpora.labels import get_corpus, set_corpus, split_type
 from spacy_epnet.corpora.mixing import make_mixed_corpus, make_mixed_labels
+from spacy_epnet.epnet import prototype_recognizer
+from spacy_epnet.epnet.decoding import find_winners
+from spacy_epnet.recognizer.pipeline import find_recognizer
 
 from ..conftest import get_ents, train
 
@@ -161,6 +164,35 @@ def test_contradicting_corpora_are_learned_side_by_side(mixed):
     # A text from nowhere is read by all of them.
     text = Doc(nlp.vocab, words=["Ada", "went", "to", "Paris"])
     assert get_ents(nlp(text)) == [(0, 1, "people:PERSON"), (3, 4, "places:CITY")]
+
+
+def test_types_of_other_corpora_are_not_searched_for(mixed, monkeypatch):
+    nlp, _ = mixed
+    pipe = nlp.get_pipe("epnet_ner")
+    searched = []
+
+    def find(head, tokens, layout, rows_in_use, **kwargs):
+        searched.append([rows.tolist() for rows in rows_in_use])
+        return find_winners(head, tokens, layout, rows_in_use, **kwargs)
+
+    monkeypatch.setattr(prototype_recognizer, "find_winners", find)
+    one, other = [0, 1], [0, 2]
+    for corpora, rows in (
+        (["people"], [one]),
+        (["places"], [other]),
+        (["people", "places"], [one, other]),
+        ([None, "people"], [one, other]),
+    ):
+        docs = [nlp.make_doc("Ada went to Paris") for _ in corpora]
+        for doc, corpus in zip(docs, corpora, strict=True):
+            if corpus is not None:
+                set_corpus(doc, corpus)
+        tokens = find_recognizer(nlp).encode(docs)
+        found = pipe.recognize(docs, tokens)
+        assert searched.pop() == rows
+        for predictions, corpus in zip(found, corpora, strict=True):
+            families = {split_type(each.label)[0] for each in predictions}
+            assert families == ({corpus} if corpus else {"people", "places"})
 
 
 def test_the_loss_of_a_span_is_among_its_own_types(make_nlp, parts):
