@@ -8,6 +8,7 @@ from spacy.training import Example
 
 import spacy_epnet
 import spacy_epnet.sources.catalog
+from spacy_epnet.corpora.type_names import read_type_names
 
 TOK2VEC = {
     "@architectures": "spacy.HashEmbedCNN.v2",
@@ -27,6 +28,7 @@ def main() -> None:
     assert (package / "py.typed").is_file(), "package data is missing"
     sources = spacy_epnet.sources.catalog.list_sources()
     assert "small" in sources, "the weights of the sources are missing"
+    assert read_type_names(), "the list of types is missing"
     spacy.util.fix_random_seed(0)
     spacy.blank("en").add_pipe("epnet_ner")  # with its default, a transformer
     nlp = spacy.blank("en")
