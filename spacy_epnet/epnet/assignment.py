@@ -248,6 +248,11 @@ def make_mixture_assignment(name_weight: float) -> Assign:
         rows = chain(evidence.free, evidence.used.values(), count(size))
         chosen = {}
         for i, (label, row) in enumerate(zip(labels, rows, strict=False)):
+            if evidence.named is not None and not evidence.members[i].any():
+                # Measured better than to mix it with types of similar names.
+                named = evidence.named[i].astype("f")
+                chosen[label] = Assignment(row, {OWN_NAME: 1.0}, named)
+                continue
             names, points, measured = [*known], centers, distances
             likeness = evidence.name_cosines[i]
             if evidence.named is not None:
