@@ -41,9 +41,7 @@ class Support(NamedTuple):
     examples: list[Example]
     golds: list[Gold]
     problems: list[Problem]  # that are no reason to give up
-    texts: Mapping[
-        str, str
-    ] = {}  # what types are in words, or no words for their names
+    texts: Mapping[str, str] = {}  # what types are in words, if it is said
 
     @property
     def docs(self) -> list[Doc]:

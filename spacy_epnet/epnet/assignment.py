@@ -127,15 +127,19 @@ def assign_prototypes(
         prototypes = head.ops.to_numpy(get_prototypes(head))
         names = [describe(label, task.texts) for label in new]
         evidence = Evidence(
-            project_entities(head, task, pool),
-            get_members(head.ops.to_numpy(pool.targets), [columns[n] for n in new]),
-            prototypes,
-            known,
-            used,
-            list_free({*taken, *used.values()}, len(prototypes)),
-            compare_names(names, known_names, name_vectors),
-            map_names(head, join_vectors(names, name_vectors)) if maps_names else None,
-            settings.seed,
+            points=project_entities(head, task, pool),
+            members=get_members(
+                head.ops.to_numpy(pool.targets), [columns[n] for n in new]
+            ),
+            prototypes=prototypes,
+            known=known,
+            used=used,
+            free=list_free({*taken, *used.values()}, len(prototypes)),
+            name_cosines=compare_names(names, known_names, name_vectors),
+            named=map_names(head, join_vectors(names, name_vectors))
+            if maps_names
+            else None,
+            seed=settings.seed,
         )
         chosen |= settings.assignment(new, evidence)
     return {label: chosen[label] for label in labels}
