@@ -46,7 +46,7 @@ def shipped(request, tmp_path_factory):
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory):
     folder = tmp_path_factory.mktemp("corpus")
-    for name in ("spaceflight-dev", "spaceflight-test", "sentences"):
+    for name in ("dev", "test", "sentences"):
         convert([DEMO / f"{name}.jsonl"], folder / f"{name}.spacy")
     return folder
 
@@ -54,7 +54,7 @@ def corpus(tmp_path_factory):
 @pytest.fixture(scope="module")
 def support(corpus, tmp_path_factory):
     folder = tmp_path_factory.mktemp("support")
-    dev = Corpus(corpus / "spaceflight-dev.spacy")
+    dev = Corpus(corpus / "dev.spacy")
     chosen = sample_greedily(dev.mentions, 5, 0)
     dev.write_support(folder / "set.spacy", chosen)
     return folder / "set.spacy"
@@ -93,14 +93,14 @@ def test_weights_are_small_and_their_licenses_named(name):
 
 
 def test_five_examples_of_each_type_teach_a_new_domain(adapted, corpus):
-    scores = evaluate(adapted, corpus / "spaceflight-test.spacy")
+    scores = evaluate(adapted, corpus / "test.spacy")
     assert len(scores["ents_per_type"]) == 6
     assert scores["ents_f"] > 0.6
 
 
 def test_the_demos_sentences_are_recognized(shipped, corpus):
     nlp = spacy.load(shipped)
-    dev = Corpus(corpus / "spaceflight-dev.spacy", nlp.vocab)
+    dev = Corpus(corpus / "dev.spacy", nlp.vocab)
     shown = list(spacy.training.Corpus(corpus / "sentences.spacy")(nlp))
     scores = []
     for seed in range(5):

@@ -3,7 +3,7 @@
 from spacy_epnet.evaluation.comparison import Comparison, Row
 from spacy_epnet.evaluation.results import to_markdown
 
-from .systems import ABLATION, INSTEAD, PUBLISHED, System
+from .systems import ABLATION, INSTEAD, NAMED, PUBLISHED, System
 
 WNUT, INTER = "paper: WNUT-17", "paper: INTER"
 SHOTS = [1, 5]
@@ -45,6 +45,7 @@ PAPER_NOTE = (
 TITLES = {
     PUBLISHED: "Published systems",
     ABLATION: "EP-Net without one of its parts",
+    NAMED: "EP-Net trained on names and descriptions of types",
     INSTEAD: "What could be picked instead",
 }
 

@@ -21,7 +21,14 @@ from .span_marker import SpanMarkerTuning
 CONFIGS = Path(__file__).parents[2] / "configs"
 TRAINED_LAYERS = "--components.transformer.model.trained_layers"
 # The groups of the tables.
-PUBLISHED, ABLATION, INSTEAD = "published", "ablation", "instead"
+PUBLISHED, ABLATION, NAMED, INSTEAD = "published", "ablation", "named", "instead"
+# What it takes to train on the names and descriptions of Few-NERD's types.
+NAMES = {
+    "--components.epnet_ner.model.names": "true",
+    "--training.before_update": '{"@callbacks": "spacy-epnet.encode_names.v1"}',
+    "--initialize.components": '{"epnet_ner": {"names": {"@readers": '
+    '"spacy-epnet.TypeNames.v1", "corpus": "fewnerd"}}}',
+}
 
 
 @dataclass(frozen=True)
@@ -90,6 +97,7 @@ SOURCES: dict[str, tuple[str, dict[str, str]]] = {
         {"--components.epnet_ner.dispersion_loss": "false"},
     ),
     "cosine": ("epnet_ner", {"--components.epnet_ner.model.similarity": "cosine"}),
+    "named": ("epnet_ner", NAMES),
 }
 
 SYSTEMS = [
@@ -107,6 +115,7 @@ SYSTEMS = [
         "no dispersion", "undispersed", ABLATION, changes={"dispersion_loss": False}
     ),
     System("cosine similarity", "cosine", ABLATION),
+    System("names trained", "named", NAMED),
     System("spaCy's ner", "epnet", INSTEAD, kind=tune("ner")),
     System("spaCy's spancat", "epnet", INSTEAD, kind=tune("spancat_singlelabel")),
 ]

@@ -39,7 +39,7 @@ class Target(NamedTuple):
 def read_target(name: str, corpora: Path, limit: int) -> Target:
     """Read "demo" or a folder of the corpora, with so many test texts at most."""
     if name == "demo":
-        dev, test = DEMO / "spaceflight-dev.jsonl", DEMO / "spaceflight-test.jsonl"
+        dev, test = DEMO / "dev.jsonl", DEMO / "test.jsonl"
         return Target(read_marked(dev), read_marked(test)[:limit])
     dev, test = corpora / name / "dev.txt", corpora / name / "test.txt"
     return Target(read_columns(dev), read_columns(test)[:limit])

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 import typer
 
 from ..console import msg
-from ..corpora.conversion import Statistics, convert
+from ..corpora.conversion import Statistics, convert, plan_conversions
 from ..corpora.docbins import SHARD_SIZE
 from ..corpora.docs import UNALIGNED
 from ..corpora.label_mapping import make_label_mapping
@@ -21,7 +21,11 @@ SHOWN_ERRORS = 10
 def convert_cli(
     inputs: Annotated[list[Path], typer.Argument(help="Files or folders to convert")],
     output: Annotated[
-        Path, typer.Argument(help="Corpus to write, such as train.spacy")
+        Path,
+        typer.Argument(
+            help="Corpus to write, such as train.spacy. A name without .spacy is a "
+            "folder, to which each input file is converted by itself"
+        ),
     ],
     format: Annotated[
         str | None,
@@ -106,7 +110,8 @@ def convert_cli(
         typer.Option(help="Whether to stop at data that can't be read, or to skip it"),
     ] = "stop",
     hold_out: Annotated[
-        Path | None, typer.Option(help="Second corpus, for held-out docs")
+        Path | None,
+        typer.Option(help="Second corpus, or folder of corpora, for held-out docs"),
     ] = None,
     hold_out_share: Annotated[
         float,
@@ -131,8 +136,11 @@ def convert_cli(
     Example: spacy epnet convert wnut17train.conll corpus/train.spacy
 
     Example: spacy epnet convert ontonotes/ train.spacy --groups groups.yml --types @A
+
+    Example: spacy epnet convert dev.txt test.txt corpus
     """
     errors: list[CorpusError] = []
+    results: dict[str, Statistics] = {}
     with report_errors("Nothing was converted"):
         if format is not None and format not in FORMATS:
             raise InvalidSettingError("format", format, f"one of {', '.join(FORMATS)}")
@@ -140,37 +148,42 @@ def convert_cli(
         check_places([output, hold_out, report], [groups])
         mapping = make_label_mapping(types, drop_types, rename or [], cut_types, groups)
         try:
-            result = convert(
-                inputs,
-                output,
-                format=format,
-                columns=read_columns_option(columns),
-                separator={"tab": "\t", "space": " "}.get(
-                    separator or "", separator or None
-                ),
-                comment=comment,
-                repair_tags=repair_tags,
-                mapping=mapping,
-                keep_docs=docs,
-                lang=lang,
-                max_width=max_width,
-                on_error=errors.append if on_error == "skip" else None,
-                hold_out=hold_out,
-                hold_out_share=hold_out_share,
-                shard_size=shard_size,
-                show_progress=True,
-            )
+            for plan in plan_conversions(inputs, output, hold_out):
+                results[plan.output.stem] = convert(
+                    plan.inputs,
+                    plan.output,
+                    format=format,
+                    columns=read_columns_option(columns),
+                    separator={"tab": "\t", "space": " "}.get(
+                        separator or "", separator or None
+                    ),
+                    comment=comment,
+                    repair_tags=repair_tags,
+                    mapping=mapping,
+                    keep_docs=docs,
+                    lang=lang,
+                    max_width=max_width,
+                    on_error=errors.append if on_error == "skip" else None,
+                    hold_out=plan.hold_out,
+                    hold_out_share=hold_out_share,
+                    shard_size=shard_size,
+                    show_progress=True,
+                )
         except EPNetError:
             show_errors(errors)
             raise
-    show_statistics(result)
+    for name, result in results.items():
+        if len(results) > 1:
+            msg.divider(name)
+        show_statistics(result)
     show_errors(errors)
     if mapping.unseen:
         msg.warn("Types that were named but didn't occur", ", ".join(mapping.unseen))
     written = str(output) if hold_out is None else f"{output} and {hold_out}"
-    msg.good(f"Wrote {result.docs} docs", written)
+    msg.good(f"Wrote {sum(result.docs for result in results.values())} docs", written)
+    reports = {name: result.to_dict() for name, result in results.items()}
     with report_errors("The report couldn't be written"):
-        write_json(report, result.to_dict())
+        write_json(report, reports if len(reports) > 1 else [*reports.values()][0])
 
 
 def show_errors(errors: list[CorpusError]) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
@@ -77,6 +77,36 @@ class Statistics:
         }
 
 
+class Conversion(NamedTuple):
+    """Files to convert, and the corpora to write."""
+
+    inputs: list[Path]
+    output: Path
+    hold_out: Path | None
+
+
+def plan_conversions(
+    inputs: list[Path], output: Path, hold_out: Path | None = None
+) -> list[Conversion]:
+    """List the conversions to do: one, or one of each file if the output is a folder of
+    corpora, whose name has no suffix.
+    """
+    if output.suffix:
+        return [Conversion(inputs, output, hold_out)]
+    plans: dict[Path, Conversion] = {}
+    for file in list_files(inputs):
+        name = f"{file.stem}.spacy"
+        one = Conversion([file], output / name, hold_out and hold_out / name)
+        if one.output in plans:
+            raise CorpusError(
+                one.output,
+                f"'{plans[one.output].inputs[0]}' and '{file}' would both be written "
+                "to it. Convert them one by one",
+            )
+        plans[one.output] = one
+    return [*plans.values()]
+
+
 def convert(
     inputs: Iterable[Path],
     output: Path,
@@ -112,7 +142,8 @@ def convert(
     shard_size (int): Docs in a file, which is as many as are held in memory.
     """
     mapping = mapping or LabelMapping()
-    statistics = Statistics(max_width, dropped=mapping.dropped)
+    statistics = Statistics(max_width)
+    mapping.dropped = statistics.dropped  # of this conversion alone
     outputs = [output] if hold_out is None else [output, hold_out]
     files = _list_inputs(inputs, format, outputs)
     for path in outputs:

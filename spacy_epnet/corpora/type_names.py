@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import srsly
 
-from ..errors import CorpusError
+from ..errors import CorpusError, InvalidSettingError
 from .labels import SEPARATOR
 
 TYPES = Path(__file__).with_name("types.jsonl")
@@ -45,11 +45,21 @@ def read_type_names(path: Path = TYPES) -> dict[str, TypeName]:
     return {each.label: each for each in found}
 
 
-def make_type_names(path: Path | None = None) -> dict[str, list[str]]:
+def make_type_names(
+    path: Path | None = None, corpus: str | None = None
+) -> dict[str, list[str]]:
     """Read names and descriptions of the types of known corpora, to train on.
 
     path (Optional[Path]): A list of types, in JSON Lines. By default the one that
         comes with the package.
+    corpus (Optional[str]): The corpus, if it is the only one that is trained on, so
+        that labels aren't called after it.
     """
     types = read_type_names(TYPES if path is None else path)
-    return {label: each.texts for label, each in types.items()}
+    if corpus is None:
+        return {label: each.texts for label, each in types.items()}
+    names = {each.type: each.texts for each in types.values() if each.corpus == corpus}
+    if not names:
+        known = ", ".join(dict.fromkeys(each.corpus for each in types.values()))
+        raise InvalidSettingError("corpus", corpus, f"one of {known}")
+    return names

@@ -22,16 +22,13 @@ from .assignment import (
     keep_named,
 )
 from .finetuning import Tuning, tune
-from .losses import get_loss
-from .model import (
-    set_prototype,
-)
+from .losses import get_loss, get_names_loss
+from .model import set_prototype
 from .names import (
     check_names,
     describe,
     draw_names,
     get_known_names,
-    is_drawn,
     list_names,
 )
 from .prototype_recognizer import PrototypeRecognizer
@@ -40,7 +37,7 @@ from .prototypes import (
     get_scopes,
     join,
     list_rows,
-    narrow,
+    number_columns,
 )
 from .settings import EPNetSettings
 
@@ -143,7 +140,10 @@ class EPNetRecognizer(PrototypeRecognizer):
     @property
     def loss_parts(self) -> dict[str, str]:
         """RETURNS (Dict[str, str]): Where `update` puts the parts of the loss."""
-        return {"L_s": f"{self.name}_spans", "L_d": f"{self.name}_dispersion"}
+        parts = {"L_s": f"{self.name}_spans", "L_d": f"{self.name}_dispersion"}
+        if self.model.attrs["names"]:
+            parts["L_n"] = f"{self.name}_names"
+        return parts
 
     def update_model(self, docs: list[Doc], golds: list[Gold]) -> dict[str, float]:
         """Learn from a batch, up to the gradients. See the base."""
@@ -163,23 +163,39 @@ class EPNetRecognizer(PrototypeRecognizer):
             ops=ops,
         )
         spans, targets = pool.flatten(ops=ops)
+        rows = list_rows(self.prototypes, ops=ops)
+        labels = self.labels
+        scopes = get_scopes(docs, self.corpora, labels, ops=ops)
+        if scopes is not None:
+            # Types of other corpora than the batch's count for none of its spans.
+            used = scopes.any(axis=0)
+            rows, targets = rows[used], number_columns(used, ops=ops)[targets]
+            scopes = scopes[:, used][find_docs(spans[:, 0], docs, ops=ops)]
+            labels = [n for n, is_used in zip(labels, used[1:], strict=True) if is_used]
+        inputs: tuple[Any, ...] = (docs, spans, rows)
+        has_names = bool(self.training_names) and self.training_names.keys() >= {
+            *labels
+        }
+        learns_names = has_names and self.cfg["name_weight"] > 0
+        if learns_names:
+            self.learned["maps_names"] = True
+            inputs += (ops.asarray2f(draw_names(self.training_names, labels)),)
         # Even if there is nothing to learn, the gradients of other components that
         # share the transformer may depend on this one to be passed on.
-        rows = list_rows(self.prototypes, ops=ops)
-        names = draw_names(
-            self.training_names, self.columns, share=self.cfg["name_share"], ops=ops
-        )
-        inputs = (docs, spans, rows) if names is None else (docs, spans, rows, names)
-        if names is not None:
-            self.learned["maps_names"] = True
         outputs, backprop = self.model.begin_update(inputs)
-        scopes = get_scopes(docs, self.corpora, self.labels, ops=ops)
-        if scopes is not None:
-            scopes = scopes[find_docs(spans[:, 0], docs, ops=ops)]
-            if is_drawn(self.cfg["narrow_share"]):
-                scopes, targets = narrow(scopes, targets, ops=ops)
         tau = self.cfg["tau"] if self.cfg["dispersion_loss"] else None
-        parts, d_outputs = get_loss(outputs, targets, tau=tau, scopes=scopes)
+        parts, d_outputs = get_loss(outputs[:2], targets, tau=tau, scopes=scopes)
+        if self.model.attrs["names"]:
+            parts["L_n"] = 0.0
+        if learns_names:
+            parts["L_n"], d_named = get_names_loss(
+                outputs[2],
+                targets,
+                scopes,
+                weight=self.cfg["name_weight"],
+                narrow_share=self.cfg["narrow_share"],
+            )
+            d_outputs += (d_named,)
         backprop(d_outputs)
         return parts
 

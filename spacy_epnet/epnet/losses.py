@@ -8,7 +8,7 @@ from thinc.api import get_array_module
 from thinc.types import Floats2d
 
 from ..types import Bools2d
-from .prototypes import get_dispersion
+from .prototypes import NONE_ROW, get_dispersion
 from .types import Distances, HeadOutput, Prototypes, Targets
 
 
@@ -63,6 +63,45 @@ def get_span_loss(
     gradient[rows, targets] += 1
     share = xp.ones((), dtype=distances.dtype) / len(targets)
     return float((surprises * share).sum()), gradient * share
+
+
+def get_names_loss(
+    distances: Distances,
+    targets: Targets,
+    scopes: Bools2d | None,
+    *,
+    weight: float,
+    narrow_share: float,
+) -> tuple[float, Floats2d]:
+    """Find the loss of spans that are measured to where types lie by their names.
+
+    distances (Distances): From each span to None, and to the name of each type.
+    weight (float): What the loss counts for.
+    narrow_share (float): How probable it is that some types are left out.
+    RETURNS (Tuple[float, Floats2d]): The mean loss and its gradient with respect to the
+        distances.
+    """
+    if numpy.random.random() < narrow_share:  # noqa: NPY002
+        targets, scopes = narrow(targets, scopes, distances.shape[1])
+    loss, gradient = get_span_loss(distances, targets, scopes)
+    return weight * loss, weight * gradient
+
+
+def narrow(
+    targets: Targets, scopes: Bools2d | None, n_columns: int
+) -> tuple[Targets, Bools2d]:
+    """Leave out some types at random, and take their entities for None. Users ask for a
+    few types, and most of what is marked in a corpus isn't one of them.
+
+    scopes (Optional[Bools2d]): Which columns count for each span, if not all.
+    RETURNS (Tuple[Targets, Bools2d]): The same without these types.
+    """
+    xp: Any = get_array_module(targets)
+    kept = xp.random.random(n_columns) < xp.random.random()
+    kept[NONE_ROW] = True
+    if scopes is None:
+        scopes = xp.ones((len(targets), n_columns), dtype=bool)
+    return xp.where(kept[targets], targets, NONE_ROW).astype("i"), scopes & kept
 
 
 def get_dispersion_loss(prototypes: Prototypes, tau: float) -> tuple[float, Floats2d]:

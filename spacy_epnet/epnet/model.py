@@ -30,7 +30,7 @@ from ..encoder.vectors import build_flat_tokens
 from ..recognizer.network_shim import NetworkShim
 from ..recognizer.settings import takes
 from ..types import Points, Spans, TokenVectors
-from .prototypes import get_initial_scale
+from .prototypes import NONE_ROW, get_initial_scale
 from .settings import EPNetSettings
 from .types import Distances, HeadInput, HeadOutput, ModelInput, Prototypes, Rows
 
@@ -202,10 +202,7 @@ def convert_inputs(
         xp2torch(spans[:, 1], device=shim.device).long(),
         xp2torch(rows, device=shim.device).long(),
     ]
-    if names:
-        columns, vectors = names[0]
-        args.append(xp2torch(columns, device=shim.device).long())
-        args.append(xp2torch(vectors, device=shim.device))
+    args += [xp2torch(vectors, device=shim.device) for vectors in names]
 
     def convert_gradient(d_args: ArgsKwargs) -> TokenVectors:
         if not trains_tokens:
@@ -225,8 +222,7 @@ def convert_outputs(
         gradients = [xp2torch(d_output, device=device) for d_output in d_outputs]
         return ArgsKwargs(args=(outputs,), kwargs={"grad_tensors": gradients})
 
-    distances, prototypes = outputs
-    return (torch2xp(distances), torch2xp(prototypes)), convert_gradient  # type: ignore[return-value]
+    return tuple(map(torch2xp, outputs)), convert_gradient
 
 
 def project_spans(head: Model[Any, Any], tokens: TokenVectors, spans: Spans) -> Points:
@@ -306,6 +302,25 @@ def map_names(head: Model[Any, Any], names: Any) -> Any:
     with torch.no_grad():
         vectors = xp2torch(names, device=network.prototypes.device)
         return network.map_names(vectors).cpu().numpy()
+
+
+def copy_weights(
+    source: Model[Any, Any], head: Model[Any, Any], rows: dict[int, int]
+) -> None:
+    """Copy the weights of a head to another one.
+
+    rows (Dict[int, int]): The rows of the other's prototypes, and those of the source's
+        that they become. None's does anyway. The others stay.
+    """
+    import torch
+
+    old, new = get_head_network(source), get_head_network(head)
+    weights = {**new.state_dict(), **old.state_dict()}
+    weights["prototypes"] = new.prototypes.data.clone()
+    for row, known in {NONE_ROW: NONE_ROW, **rows}.items():
+        weights["prototypes"][row] = old.prototypes[known]
+    with torch.no_grad():
+        new.load_state_dict(weights)
 
 
 def set_prototype(head: Model[Any, Any], row: int, value: Any) -> None:

@@ -3,27 +3,19 @@ teaches a source.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy
 from pydantic import PositiveInt
 from spacy.language import Language
-from thinc.api import Ops
-from thinc.types import Floats2d, Ints1d
+from thinc.types import Floats2d
 
 from ..corpora.labels import split_type
 from ..errors import PipelineError, SettingError
-from ..recognizer.pipeline import find_recognizer
+from ..recognizer.pipeline import find_recognizer, get_words
 
 # Names that are encoded at once.
 BATCH_SIZE = 256
-
-
-class Names(NamedTuple):
-    """Names that take the place of prototypes in an update."""
-
-    columns: Ints1d  # (K,) the columns of the distances of their types
-    vectors: Floats2d  # (K, d2)
 
 
 def get_known_names(
@@ -105,35 +97,13 @@ def check_names(name: str, names: Any, *, takes_names: bool) -> None:
         )
 
 
-def draw_names(
-    vectors: Mapping[str, Floats2d],
-    columns: Mapping[str, int],
-    *,
-    share: float,
-    ops: Ops,
-) -> Names | None:
-    """Draw types at random, and one of the names of each.
+def draw_names(vectors: Mapping[str, Floats2d], labels: Iterable[str]) -> Any:
+    """(labels, d2) Draw one of the names of each type at random.
 
     vectors (Mapping[str, Floats2d]): The vectors of each type's names.
-    columns (Mapping[str, int]): The column of each type.
-    share (float): How many of the types to draw.
-    RETURNS (Optional[Names]): The names, or None if there are none.
     """
-    drawn: list[int] = []
-    names: list[Any] = []
-    for label, own in vectors.items():
-        if label in columns and is_drawn(share):
-            drawn.append(columns[label])
-            names.append(own[numpy.random.randint(len(own))])  # noqa: NPY002
-    if not drawn:
-        return None
-    vectors_drawn: Any = numpy.stack(names)
-    return Names(ops.asarray1i(drawn), ops.asarray2f(vectors_drawn))
-
-
-def is_drawn(share: float) -> bool:
-    """Draw a lot. None is drawn where it can't win, so that random numbers stay."""
-    return bool(share) and numpy.random.random() < share  # noqa: NPY002
+    drawn = (vectors[label] for label in labels)
+    return numpy.stack([own[numpy.random.randint(len(own))] for own in drawn])  # noqa: NPY002
 
 
 def make_encode_names(
@@ -149,16 +119,17 @@ def make_encode_names(
     def encode_names(nlp: Language, info: Mapping[str, int]) -> None:
         pipeline = find_recognizer(nlp, name)
         recognizer: Any = pipeline.recognizer
-        known = recognizer.learned.get("names")
-        if not known:
+        known = recognizer.learned.get("names", {})
+        if not recognizer.model.attrs["names"]:
             raise PipelineError(
                 f"'{pipeline.name}' doesn't learn from names. Set names = true in "
                 f"[components.{pipeline.name}.model], or remove encode_names from "
                 "[training.before_update]."
             )
-        if recognizer.training_names and info["step"] % frequency:
+        names = {n: known.get(n, [get_words(n)]) for n in recognizer.labels}
+        are_new = recognizer.training_names.keys() != names.keys()
+        if info["step"] % frequency and not are_new:
             return
-        names = {label: known[label] for label in recognizer.labels if label in known}
         every = [each for own in names.values() for each in own]
         parts: list[Any] = [
             pipeline.encode_names(every[i : i + BATCH_SIZE])

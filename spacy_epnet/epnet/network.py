@@ -79,26 +79,27 @@ class SpanPrototypeNetwork(nn.Module):
         starts: Tensor,
         widths: Tensor,
         rows: Tensor,
-        columns: Tensor | None = None,
         names: Tensor | None = None,
-    ) -> tuple[Tensor, Tensor]:
+    ) -> tuple[Tensor, ...]:
         """Tell which prototypes in use each span is nearer to, and by how much.
 
         tokens (Tensor): (T, d2) The batch's token vectors.
         starts (Tensor): (M,) First token of each span.
         widths (Tensor): (M,) Tokens of each span.
         rows (Tensor): (R,) The prototypes in use.
-        columns (Optional[Tensor]): (K,) Those of them that names take the place of.
-        names (Optional[Tensor]): (K, d2) The vectors of these names.
-        RETURNS (Tuple[Tensor, Tensor]): (M, R) Squared distances less the squared norm
-            of the projected span, on which no probability depends, and (P, d1) all
-            prototypes, so that a loss can be put on both.
+        names (Optional[Tensor]): (R - 1, d2) The vector of a name of each but None.
+        RETURNS (Tuple[Tensor, ...]): (M, R) Squared distances less the squared norm of
+            the projected span, on which no probability depends, and (P, d1) all
+            prototypes, so that a loss can be put on both. If there are names, also
+            (M, R) the distances to None and to where types lie by their names.
         """
-        spans = self.embed(tokens, starts, widths)
+        spans = self.begin_fold(self.embed(tokens, starts, widths))
         chosen = self.get_prototypes()[rows]
-        if columns is not None and names is not None:
-            chosen = chosen.index_copy(0, columns, self.map_names(names))
-        return F.linear(self.begin_fold(spans), *self.fold(chosen)), self.prototypes
+        distances = F.linear(spans, *self.fold(chosen))
+        if names is None:
+            return distances, self.prototypes
+        named = torch.cat([chosen[:1], self.map_names(names)])
+        return distances, self.prototypes, F.linear(spans, *self.fold(named))
 
     def map_names(self, names: Tensor) -> Tensor:
         """Map the vectors of names to where the prototypes of their types lie."""

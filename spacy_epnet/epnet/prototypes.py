@@ -7,10 +7,11 @@ from typing import Any, TypeAlias
 import numpy
 from spacy.tokens import Doc
 from thinc.api import Ops, get_array_module
+from thinc.types import Ints1d
 
 from ..corpora.labels import get_corpus, split_type
-from ..types import Bools2d
-from .types import Prototypes, Rows, Targets
+from ..types import Bools1d, Bools2d
+from .types import Prototypes, Rows
 
 NONE_ROW = 0
 
@@ -106,17 +107,9 @@ def get_families(corpora: Mapping[str, Sequence[str]]) -> dict[str, str]:
     return {label: split_type(label)[0] for label in every}
 
 
-def narrow(scopes: Bools2d, targets: Targets, *, ops: Ops) -> tuple[Bools2d, Targets]:
-    """Leave out some types at random, and take their entities for None.
-
-    scopes (Bools2d): (M, R) Which columns count for each span.
-    targets (Targets): The column of each span's own prototype.
-    RETURNS (Tuple[Bools2d, Targets]): The same without these types.
-    """
-    xp: Any = ops.xp
-    kept = xp.random.random(scopes.shape[1]) < xp.random.random()
-    kept[NONE_ROW] = True
-    return scopes & kept, xp.where(kept[targets], targets, NONE_ROW).astype("i")
+def number_columns(used: Bools1d, *, ops: Ops) -> Ints1d:
+    """(columns,) Return the number that each column has among those in use."""
+    return ops.asarray1i(used.cumsum() - 1)
 
 
 def get_scopes(

@@ -58,19 +58,18 @@ class EPNetSettings(RecognizerSettings):
     dispersion_loss: bool = Field(
         True, description="Whether the prototypes are trained to be dispersed."
     )
-    name_share: float = Field(
+    name_weight: float = Field(
+        1.0,
+        ge=0,
+        description="Weight of the loss of spans that are compared with the names of "
+        "types, if the model learns from names.",
+    )
+    narrow_share: float = Field(
         0.5,
         ge=0,
         le=1,
-        description="Share of the types whose name takes the place of their prototype "
-        "in an update, if the model learns from names.",
-    )
-    narrow_share: float = Field(
-        0.0,
-        ge=0,
-        le=1,
-        description="Share of the updates from which some types of each of several "
-        "corpora are left out, so that their entities are None.",
+        description="Share of the updates in which that loss leaves out some types at "
+        "random, whose entities are None then.",
     )
     overlaps: Callable[..., Any] = Field(
         PREFER_NEAR, description="Which of two overlapping predictions is kept."

@@ -13,7 +13,7 @@ Distances: TypeAlias = Floats2d  # (M, R)
 Prototypes: TypeAlias = Floats2d  # (P, d1)
 Rows: TypeAlias = Ints1d  # (R,) rows of the prototype table
 
-# In training, names may take the place of some prototypes, see `names.py`.
-ModelInput: TypeAlias = tuple[Any, ...]  # (List[Doc], Spans, Rows[, Names])
-HeadInput: TypeAlias = tuple[Any, ...]  # (TokenVectors, Spans, Rows[, Names])
-HeadOutput: TypeAlias = tuple[Distances, Prototypes]
+# In training, spans may also be measured to where types lie by their names.
+ModelInput: TypeAlias = tuple[Any, ...]  # (List[Doc], Spans, Rows[, names])
+HeadInput: TypeAlias = tuple[Any, ...]  # (TokenVectors, Spans, Rows[, names])
+HeadOutput: TypeAlias = tuple[Any, ...]  # (Distances, Prototypes[, Distances])

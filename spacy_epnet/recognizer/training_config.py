@@ -13,6 +13,8 @@ SPLITS = ("train", "dev")
 READER = {"@readers": "spacy-epnet.Corpus.v1", "limit": 0, "augmenter": None}
 # Sections that spaCy reads. What a config has besides them is for its variables.
 SECTIONS = {"nlp", "components", "training", "pretraining", "initialize", "system"}
+# What only the training has: its corpora, and the pipeline that it continued from.
+OF_TRAINING = ("corpora.", "paths.source")
 VARIABLE = re.compile(r"\$\{([\w.]+)\}")
 
 
@@ -48,11 +50,11 @@ def find_variables(block: Any) -> set[str]:
 
 
 def drop_references(block: dict[str, Any]) -> None:
-    """Let nothing in a block of a config refer to a corpus, as callbacks may."""
+    """Let nothing in a block of a config refer to a training, as callbacks may."""
     for key, value in block.items():
         if isinstance(value, dict) and not any(name.startswith("@") for name in value):
             drop_references(value)
-        elif any(name.startswith("corpora.") for name in find_variables(value)):
+        elif any(name.startswith(OF_TRAINING) for name in find_variables(value)):
             block[key] = None
 
 

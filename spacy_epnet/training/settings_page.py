@@ -23,7 +23,7 @@ are under `[components.NAME]`, those of its model under `[components.NAME.model]
 of an adaptation under `[adapt]`. Values are checked wherever they are set:
 
     python -m spacy train configs/source.cfg --components.epnet_ner.tau 2
-    python -m spacy epnet adapt small assets/demo/spaceflight-dev.jsonl training/mine --adapt.lr 0.001
+    python -m spacy epnet adapt small assets/demo/dev.jsonl training/mine --adapt.lr 0.001
 
 The page is written by `python -m spacy_epnet.training.settings_page docs/settings.md`.
 """  # noqa: E501

@@ -277,7 +277,7 @@ def test_the_demos_marks_lie_on_tokens():
     demo = ROOT / "assets" / "demo"
     nlp = spacy.blank("en")
     texts, labels = set(), set()
-    for name in ("spaceflight-dev", "spaceflight-test", "sentences"):
+    for name in ("dev", "test", "sentences"):
         for line in srsly.read_jsonl(demo / f"{name}.jsonl"):
             doc = nlp(line["text"])
             for span in line["spans"]:

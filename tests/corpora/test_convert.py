@@ -130,6 +130,27 @@ def test_a_share_of_the_docs_can_be_held_out(input_file, tmp_path):
     assert sorted(words[0] + words[1]) == sorted(f"w{i}" for i in range(25))
 
 
+def test_each_file_becomes_a_corpus_of_a_folder(input_file, tmp_path):
+    other = tmp_path / "in" / "other.txt"
+    other.parent.mkdir()
+    other.write_text("\n".join(f"w{i}\tB-NEW\n" for i in range(25)))
+    args = "--hold-out", tmp_path / "held-out", "--hold-out-share", 0.5
+    args += "--report", tmp_path / "report.json", "--drop-types", "NEW,PER"
+    text = run(input_file, other.parent, tmp_path / "out", *args)
+    assert "Wrote 27 docs" in text
+    assert "didn't occur" not in text
+    for folder, count in (("out", 13), ("held-out", 12)):
+        names = sorted(path.name for path in (tmp_path / folder).iterdir())
+        assert names == [f"{input_file.stem}.spacy", "other.spacy"]
+        assert len(read_docs(tmp_path / folder / "other.spacy")) == count
+    reports = srsly.read_json(tmp_path / "report.json")
+    dropped = {name: report["dropped_per_type"] for name, report in reports.items()}
+    assert dropped == {input_file.stem: {"PER": 1}, "other": {"NEW": 25}}
+    (other.parent / "other.iob").write_text(ROWS)
+    reason = "Convert them one by one"
+    assert reason in run(other.parent, tmp_path / "out", code=1)
+
+
 def test_what_comes_after_skipped_data_is_taken(tmp_path):
     path = tmp_path / "a.txt"
     path.write_bytes(b"a\tO\n\nb\tI-X\n\n\xff\tO\nc\tO\n\nd\tB-X\n\ne\n\nf\tO\n")

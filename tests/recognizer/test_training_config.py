@@ -30,6 +30,11 @@ def mixed(trained):
         "@callbacks": "spacy-epnet.note_sources.v1",
         **NOTED,
     }
+    config["paths"]["source"] = "missing"
+    config["initialize"]["after_init"] = {
+        "@callbacks": "spacy-epnet.continue_from.v1",
+        "source": "${paths.source}",
+    }
     config["initialize"]["vocab_data"] = "${paths.other}"
     config["initialize"]["components"] = {
         "epnet_ner": {"labels": {"@readers": "spacy-epnet.MixedLabels.v1", **NOTED}}
