@@ -182,8 +182,9 @@ def convert_cli(
     written = str(output) if hold_out is None else f"{output} and {hold_out}"
     msg.good(f"Wrote {sum(result.docs for result in results.values())} docs", written)
     reports = {name: result.to_dict() for name, result in results.items()}
+    is_one = len(reports) == 1
     with report_errors("The report couldn't be written"):
-        write_json(report, reports if len(reports) > 1 else [*reports.values()][0])
+        write_json(report, next(iter(reports.values())) if is_one else reports)
 
 
 def show_errors(errors: list[CorpusError]) -> None:

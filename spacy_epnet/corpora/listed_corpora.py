@@ -1,4 +1,4 @@
-"""The corpora that the shipped source pipelines are trained on: one list of all of them.
+"""The corpora that the shipped source pipelines are trained on: one list of them all.
 
 {"corpus": "recipes", "title": "TASTEset", "about": "ingredients", "author": "...",
  "license": "MIT", "url": "...", "weight": 1.0}

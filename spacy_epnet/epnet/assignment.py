@@ -27,7 +27,8 @@ from .types import Rows
 
 # Names decide alone long before, and what is much larger is no number in the end.
 MAX_NAME_WEIGHT = 1_000_000
-OWN_NAME = "its own name"  # what a type begins as, beside source types
+# What a type begins as, beside source types, and how much of it.
+OWN_NAME, NAME_SHARE = "its own name", 0.5
 
 
 class Assignment(NamedTuple):
@@ -228,10 +229,11 @@ def make_random_assignment() -> Assign:
 
 def make_mixture_assignment(name_weight: float) -> Assign:
     """Begin each type as a mixture of the source types that it is like: those that its
-    entities are near to, and whose names are alike.
+    entities are near to, and whose names are alike. If the source has learned where
+    types lie by their names, each begins halfway between there and the mixture.
 
     name_weight (float): What the cosine of two types' names is worth against their
-        squared distance.
+        squared distance. If it is 0, names don't count.
     """
     if not 0 <= name_weight <= MAX_NAME_WEIGHT:
         raise InvalidSettingError(
@@ -249,27 +251,26 @@ def make_mixture_assignment(name_weight: float) -> Assign:
             return {label: Assignment(row, {}) for label, row in free.items()}
         centers = evidence.prototypes[[*known.values()]]
         distances = get_distances(evidence.points, centers)
+        scores = evidence.members @ get_log_shares(distances)
+        shares = get_weights(scores + name_weight * evidence.name_cosines)
+        prototypes = shares @ centers
+        origins: list[dict[str, float]] = [{} for _ in labels]
+        if evidence.named is not None and name_weight:
+            # Halfway measured better than either.
+            shares *= 1 - NAME_SHARE
+            prototypes += NAME_SHARE * (evidence.named - prototypes)
+            origins = [{OWN_NAME: NAME_SHARE} for _ in labels]
         rows = chain(evidence.free, evidence.used.values(), count(size))
-        chosen = {}
-        for i, (label, row) in enumerate(zip(labels, rows, strict=False)):
-            if evidence.named is not None and not evidence.members[i].any():
-                # Measured better than to mix it with types of similar names.
-                named = evidence.named[i].astype("f")
-                chosen[label] = Assignment(row, {OWN_NAME: 1.0}, named)
-                continue
-            names, points, measured = [*known], centers, distances
-            likeness = evidence.name_cosines[i]
-            if evidence.named is not None:
-                own = evidence.named[i : i + 1]
-                names, points = [*known, OWN_NAME], numpy.concatenate([centers, own])
-                to_own = get_distances(evidence.points, own)
-                measured = numpy.concatenate([distances, to_own], axis=1)
-                likeness = numpy.append(likeness, 1.0)
-            scores = evidence.members[i] @ get_log_shares(measured)
-            (shares,) = get_weights(scores[None] + name_weight * likeness)
-            origins = dict(zip(names, shares.tolist(), strict=True))
-            chosen[label] = Assignment(row, origins, (shares @ points).astype("f"))
-        return chosen
+        return {
+            label: Assignment(
+                row,
+                {**own, **dict(zip(known, each.tolist(), strict=True))},
+                prototype.astype("f"),
+            )
+            for label, row, own, each, prototype in zip(
+                labels, rows, origins, shares, prototypes, strict=False
+            )
+        }
 
     return assign
 

@@ -173,13 +173,11 @@ class EPNetRecognizer(PrototypeRecognizer):
             scopes = scopes[:, used][find_docs(spans[:, 0], docs, ops=ops)]
             labels = [n for n, is_used in zip(labels, used[1:], strict=True) if is_used]
         inputs: tuple[Any, ...] = (docs, spans, rows)
-        has_names = bool(self.training_names) and self.training_names.keys() >= {
-            *labels
-        }
-        learns_names = has_names and self.cfg["name_weight"] > 0
+        names = self.training_names if self.cfg["name_weight"] else {}
+        learns_names = bool(names) and names.keys() >= {*labels}
         if learns_names:
             self.learned["maps_names"] = True
-            inputs += (ops.asarray2f(draw_names(self.training_names, labels)),)
+            inputs += (ops.asarray2f(draw_names(names, labels)),)
         # Even if there is nothing to learn, the gradients of other components that
         # share the transformer may depend on this one to be passed on.
         outputs, backprop = self.model.begin_update(inputs)

@@ -258,7 +258,7 @@ class PartialTraining:
             d_outputs = [xp2torch(d, device=self._shim.device) for d in gradients]
             torch.autograd.backward(outputs, d_outputs)
 
-        return tuple(torch2xp(output.detach()) for output in outputs), backprop  # type: ignore[return-value]
+        return tuple(torch2xp(output.detach()) for output in outputs), backprop
 
     def finish_update(self) -> None:
         """Move the weights, but of the prototypes only those that are trained."""

@@ -102,8 +102,8 @@ def draw_names(vectors: Mapping[str, Floats2d], labels: Iterable[str]) -> Any:
 
     vectors (Mapping[str, Floats2d]): The vectors of each type's names.
     """
-    drawn = (vectors[label] for label in labels)
-    return numpy.stack([own[numpy.random.randint(len(own))] for own in drawn])  # noqa: NPY002
+    every: list[Any] = [vectors[label] for label in labels]
+    return numpy.stack([own[numpy.random.randint(len(own))] for own in every])  # noqa: NPY002
 
 
 def make_encode_names(

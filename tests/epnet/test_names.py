@@ -20,6 +20,7 @@ NAMES = {
     "PERSON": ["person", "human being", "who: a human being"],
     "PLACE": ["place", "town", "where: a town or place"],
 }
+RNG = numpy.random.default_rng(0)
 TEXTS = ["Ada lives in Ulm .", "In Rio we met Otto yesterday ."]
 
 
@@ -56,7 +57,7 @@ def test_spans_are_also_measured_to_where_types_lie_by_their_names(make_nlp, exa
 
 
 def test_one_of_the_names_of_each_type_is_drawn():
-    vectors = {label: numpy.random.rand(2, 3).astype("f") for label in "ABC"}
+    vectors = {label: RNG.random((2, 3), dtype="f") for label in "ABC"}
     many = [draw_names(vectors, ["C", "A"]) for _ in range(50)]
     for i, label in enumerate(["C", "A"]):
         drawn = {tuple(each[i]) for each in many}
@@ -64,7 +65,7 @@ def test_one_of_the_names_of_each_type_is_drawn():
 
 
 def test_a_loss_of_names_counts_for_its_weight():
-    distances = numpy.random.rand(6, 3).astype("f")
+    distances = RNG.random((6, 3), dtype="f")
     targets = numpy.asarray([0, 1, 2] * 2, dtype="i")
     whole, gradient = get_names_loss(
         distances, targets, None, weight=1.0, narrow_share=0.0
