@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import spacy
 from spacy.language import Language
 from spacy.util import load_config
 
+from spacy_epnet.corpora.type_names import read_type_names
 from spacy_epnet.evaluation.benchmark import Benchmark, Profile, Target
 from spacy_epnet.recognizer.pipeline import find_recognizer
 from spacy_epnet.training.config import make_training_config
@@ -75,6 +77,12 @@ def turn_to_nnshot(nlp: Language) -> Language:
     return nlp
 
 
+def describe_types(corpus: str) -> dict[str, str]:
+    """Return what the types of a corpus are in words."""
+    types = read_type_names().values()
+    return {each.type: each.description for each in types if each.corpus == corpus}
+
+
 def tune(rival: Any) -> Callable[..., Benchmark]:
     """Make a benchmark of a recognizer of spaCy's, fine-tuned."""
     return lambda *args: FineTuning(*args, rival=rival)
@@ -116,6 +124,12 @@ SYSTEMS = [
     ),
     System("cosine similarity", "cosine", ABLATION),
     System("names trained", "named", NAMED),
+    System(
+        "names trained, types described",
+        "named",
+        NAMED,
+        kind=partial(Benchmark, texts=describe_types("fewnerd")),
+    ),
     System("spaCy's ner", "epnet", INSTEAD, kind=tune("ner")),
     System("spaCy's spancat", "epnet", INSTEAD, kind=tune("spancat_singlelabel")),
 ]

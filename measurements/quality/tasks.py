@@ -1,6 +1,6 @@
 """Make tasks of corpora that a source was trained without.
 
-    python -m measurements.quality.tasks corpus/sources/clinical corpus/sources/recipes
+    python -m measurements.quality.tasks corpus/sources clinical recipes
         --output corpus/tasks
 
 A task is what a user has: a few types of a corpus that matter, while the others are
@@ -25,25 +25,34 @@ DOCS = {"dev": 1500, "test": 300}  # the most docs
 MENTIONS = {"dev": 20, "test": 8}  # the fewest of a type
 
 
-def main(corpora: list[Path], output: Annotated[Path, typer.Option()]) -> None:
-    """Write the tasks of each corpus, which has train.spacy and held-out.spacy."""
-    for folder in corpora:
-        rng = random.Random(folder.name)
-        splits = {
-            "dev": Corpus(folder / "train.spacy").docs,
-            "test": Corpus(folder / "held-out.spacy").docs,
-        }
-        splits = {
-            name: rng.sample(docs, min(DOCS[name], len(docs)))
-            for name, docs in splits.items()
-        }
+def main(
+    folder: Annotated[Path, typer.Argument(help="Folder of the converted corpora")],
+    corpora: list[str],
+    output: Annotated[Path, typer.Option()],
+) -> None:
+    """Write the tasks of each corpus."""
+    for corpus in corpora:
+        rng = random.Random(corpus)
+        splits = read_splits(folder, corpus, rng)
         for types in choose_types(splits, rng):
-            task = output / f"{folder.name}-{len(types)}"
+            task = output / f"{corpus}-{len(types)}"
             task.mkdir(parents=True, exist_ok=True)
             for name, docs in splits.items():
                 chosen = [keep_types(doc, types) for doc in docs]
                 DocBin(attrs=ATTRS, docs=chosen).to_disk(task / f"{name}.spacy")
             print(f"{task}: {', '.join(types)}")
+
+
+def read_splits(folder: Path, corpus: str, rng: random.Random) -> dict[str, list[Doc]]:
+    """Read as many docs of a corpus as are wanted, chosen at random."""
+    every = {
+        "dev": Corpus(folder / "train" / f"{corpus}.spacy").docs,
+        "test": Corpus(folder / "held-out" / f"{corpus}.spacy").docs,
+    }
+    return {
+        name: rng.sample(docs, min(DOCS[name], len(docs)))
+        for name, docs in every.items()
+    }
 
 
 def choose_types(splits: dict[str, list[Doc]], rng: random.Random) -> list[list[str]]:

@@ -29,11 +29,11 @@ class TypeName(NamedTuple):
         """RETURNS (str): What a recognizer of several corpora calls it."""
         return f"{self.corpus}{SEPARATOR}{self.type}"
 
-    @property
-    def texts(self) -> list[str]:
-        """RETURNS (List[str]): Every way to say it, the name first."""
+    def list_texts(self, *, descriptions: bool = True) -> list[str]:
+        """List every way to say it, the name first."""
         whole = f"{self.name}: {self.description}"
-        return [self.name, *self.synonyms, self.description, whole]
+        described = [self.description, whole] if descriptions else []
+        return [self.name, *self.synonyms, *described]
 
 
 def read_type_names(path: Path = TYPES) -> dict[str, TypeName]:
@@ -46,7 +46,7 @@ def read_type_names(path: Path = TYPES) -> dict[str, TypeName]:
 
 
 def make_type_names(
-    path: Path | None = None, corpus: str | None = None
+    path: Path | None = None, corpus: str | None = None, descriptions: bool = True
 ) -> dict[str, list[str]]:
     """Read names and descriptions of the types of known corpora, to train on.
 
@@ -54,12 +54,16 @@ def make_type_names(
         comes with the package.
     corpus (Optional[str]): The corpus, if it is the only one that is trained on, so
         that labels aren't called after it.
+    descriptions (bool): Whether to train on descriptions, too.
     """
     types = read_type_names(TYPES if path is None else path)
-    if corpus is None:
-        return {label: each.texts for label, each in types.items()}
-    names = {each.type: each.texts for each in types.values() if each.corpus == corpus}
-    if not names:
-        known = ", ".join(dict.fromkeys(each.corpus for each in types.values()))
-        raise InvalidSettingError("corpus", corpus, f"one of {known}")
-    return names
+    corpora = dict.fromkeys(each.corpus for each in types.values())
+    if corpus is not None and corpus not in corpora:
+        raise InvalidSettingError("corpus", corpus, f"one of {', '.join(corpora)}")
+    return {
+        label if corpus is None else each.type: each.list_texts(
+            descriptions=descriptions
+        )
+        for label, each in types.items()
+        if corpus in (None, each.corpus)
+    }

@@ -4,15 +4,16 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+import numpy
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
-from thinc.types import Floats2d
+from thinc.types import Floats1d, Floats2d
 
 from ..recognizer.factory import register_factory
 from ..recognizer.gold import Gold
 from ..recognizer.settings import RecognizerSettings
-from ..recognizer.spans import find_docs, get_layout, get_span_pool, sample_nones
+from ..recognizer.spans import get_layout, get_span_pool, sample_nones
 from ..recognizer.task import AdaptTask, LearningReport
 from .assignment import (
     Assignment,
@@ -27,17 +28,15 @@ from .model import set_prototype
 from .names import (
     check_names,
     describe,
-    draw_names,
     get_known_names,
     list_names,
 )
 from .prototype_recognizer import PrototypeRecognizer
 from .prototypes import (
+    find_scope,
     get_families,
-    get_scopes,
     join,
     list_rows,
-    number_columns,
 )
 from .settings import EPNetSettings
 
@@ -91,8 +90,8 @@ class EPNetRecognizer(PrototypeRecognizer):
         super().__init__(*args, **settings)
         # Vectors of type names. Copies share them, as they share the encoder.
         self.name_vectors: dict[tuple[str, ...], Floats2d] = {}
-        # Vectors of the names of each type, while it is trained on a source domain.
-        self.training_names: dict[str, Floats2d] = {}
+        # A vector of the name of each type, while it is trained on a source domain.
+        self.training_names: dict[str, Floats1d] = {}
         if self.model.attrs["names"]:
             # What each type that it is trained on is called in words, and whether the
             # map from there to prototypes has been trained.
@@ -128,11 +127,11 @@ class EPNetRecognizer(PrototypeRecognizer):
         if label in names:
             names[new] = names.pop(label)
 
-    def get_training_state(self) -> dict[str, Floats2d]:
+    def get_training_state(self) -> dict[str, Floats1d]:
         """Return the vectors of names. See the base."""
         return self.training_names
 
-    def set_training_state(self, state: dict[str, Floats2d]) -> None:
+    def set_training_state(self, state: dict[str, Floats1d]) -> None:
         """Restore the vectors of names. See the base."""
         names = self.learned.get("names", {})
         self.training_names = {label: state[label] for label in names if label in state}
@@ -163,33 +162,28 @@ class EPNetRecognizer(PrototypeRecognizer):
             ops=ops,
         )
         spans, targets = pool.flatten(ops=ops)
-        rows = list_rows(self.prototypes, ops=ops)
-        labels = self.labels
-        scopes = get_scopes(docs, self.corpora, labels, ops=ops)
-        if scopes is not None:
-            # Types of other corpora than the batch's count for none of its spans.
-            used = scopes.any(axis=0)
-            rows, targets = rows[used], number_columns(used, ops=ops)[targets]
-            scopes = scopes[:, used][find_docs(spans[:, 0], docs, ops=ops)]
-            labels = [n for n, is_used in zip(labels, used[1:], strict=True) if is_used]
-        inputs: tuple[Any, ...] = (docs, spans, rows)
+        scope = find_scope(docs, spans, targets, self.prototypes, self.corpora, ops=ops)
+        inputs: tuple[Any, ...] = (docs, spans, scope.rows)
         names = self.training_names if self.cfg["name_weight"] else {}
-        learns_names = bool(names) and names.keys() >= {*labels}
+        learns_names = bool(names) and names.keys() >= {*scope.labels}
         if learns_names:
             self.learned["maps_names"] = True
-            inputs += (ops.asarray2f(draw_names(names, labels)),)
+            drawn: list[Any] = [names[label] for label in scope.labels]
+            inputs += (ops.asarray2f(numpy.stack(drawn)),)  # type: ignore[arg-type]
         # Even if there is nothing to learn, the gradients of other components that
         # share the transformer may depend on this one to be passed on.
         outputs, backprop = self.model.begin_update(inputs)
         tau = self.cfg["tau"] if self.cfg["dispersion_loss"] else None
-        parts, d_outputs = get_loss(outputs[:2], targets, tau=tau, scopes=scopes)
+        parts, d_outputs = get_loss(
+            outputs[:2], scope.targets, tau=tau, scopes=scope.flags
+        )
         if self.model.attrs["names"]:
             parts["L_n"] = 0.0
         if learns_names:
             parts["L_n"], d_named = get_names_loss(
                 outputs[2],
-                targets,
-                scopes,
+                scope.targets,
+                scope.flags,
                 weight=self.cfg["name_weight"],
                 narrow_share=self.cfg["narrow_share"],
             )

@@ -97,22 +97,13 @@ def check_names(name: str, names: Any, *, takes_names: bool) -> None:
         )
 
 
-def draw_names(vectors: Mapping[str, Floats2d], labels: Iterable[str]) -> Any:
-    """(labels, d2) Draw one of the names of each type at random.
-
-    vectors (Mapping[str, Floats2d]): The vectors of each type's names.
-    """
-    every: list[Any] = [vectors[label] for label in labels]
-    return numpy.stack([own[numpy.random.randint(len(own))] for own in every])  # noqa: NPY002
-
-
 def make_encode_names(
     frequency: PositiveInt = 200, name: str | None = None
 ) -> Callable[[Language, Any], None]:
-    """Make a callback for `training.before_update` that encodes the names of types, as
-    the encoder is by then.
+    """Make a callback for `training.before_update` that draws one of the names of each
+    type at random and encodes it, as the encoder is by then.
 
-    frequency (int): How many steps later they are encoded anew.
+    frequency (int): How many steps later others are drawn.
     name (Optional[str]): The component, if the pipeline has several recognizers.
     """
 
@@ -130,13 +121,12 @@ def make_encode_names(
         are_new = recognizer.training_names.keys() != names.keys()
         if info["step"] % frequency and not are_new:
             return
-        every = [each for own in names.values() for each in own]
+        drawn = [own[numpy.random.randint(len(own))] for own in names.values()]  # noqa: NPY002
         parts: list[Any] = [
-            pipeline.encode_names(every[i : i + BATCH_SIZE])
-            for i in range(0, len(every), BATCH_SIZE)
+            pipeline.encode_names(drawn[i : i + BATCH_SIZE])
+            for i in range(0, len(drawn), BATCH_SIZE)
         ]
-        ends = numpy.cumsum([len(own) for own in names.values()])[:-1]
-        vectors: list[Any] = numpy.split(numpy.concatenate(parts), ends)
+        vectors: Any = numpy.concatenate(parts)
         recognizer.training_names = dict(zip(names, vectors, strict=True))
 
     return encode_names

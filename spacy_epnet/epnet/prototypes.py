@@ -2,16 +2,16 @@
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy
 from spacy.tokens import Doc
 from thinc.api import Ops, get_array_module
-from thinc.types import Ints1d
 
 from ..corpora.labels import get_corpus, split_type
-from ..types import Bools1d, Bools2d
-from .types import Prototypes, Rows
+from ..recognizer.spans import find_docs
+from ..types import Bools2d, Spans
+from .types import Prototypes, Rows, Targets
 
 NONE_ROW = 0
 
@@ -107,9 +107,40 @@ def get_families(corpora: Mapping[str, Sequence[str]]) -> dict[str, str]:
     return {label: split_type(label)[0] for label in every}
 
 
-def number_columns(used: Bools1d, *, ops: Ops) -> Ints1d:
-    """(columns,) Return the number that each column has among those in use."""
-    return ops.asarray1i(used.cumsum() - 1)
+class Scope(NamedTuple):
+    """What the spans of a batch are judged among."""
+
+    rows: Rows
+    labels: list[str]  # of the rows but None's
+    targets: Targets
+    flags: Bools2d | None  # (M, R) which columns count for each span, if not all
+
+
+def find_scope(
+    docs: list[Doc],
+    spans: Spans,
+    targets: Targets,
+    prototypes: dict[str, int],
+    corpora: Mapping[str, Sequence[str]],
+    *,
+    ops: Ops,
+) -> Scope:
+    """Find what the spans of a batch are judged among: types of other corpora than the
+    batch's count for none of them, and are left out.
+
+    targets (Targets): The column of each span among all prototypes.
+    prototypes (Dict[str, int]): The row of each label.
+    corpora (Mapping[str, Sequence[str]]): The labels of each corpus.
+    """
+    rows, labels = list_rows(prototypes, ops=ops), [*prototypes]
+    flags = get_scopes(docs, corpora, labels, ops=ops)
+    if flags is None:
+        return Scope(rows, labels, targets, None)
+    used = flags.any(axis=0)
+    numbers = ops.asarray1i(used.cumsum() - 1)
+    kept = [n for n, is_used in zip(labels, used[1:].tolist(), strict=True) if is_used]
+    own = flags[:, used][find_docs(spans[:, 0], docs, ops=ops)]
+    return Scope(rows[used], kept, numbers[targets], own)
 
 
 def get_scopes(

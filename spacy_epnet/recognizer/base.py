@@ -19,7 +19,7 @@ from spacy.tokens import Doc, Span
 from spacy.training import Example, validate_examples, validate_get_examples
 from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer, set_dropout_rate
-from thinc.types import Floats2d
+from thinc.types import Floats1d
 
 from ..encoder.optimizer import scale_rates
 from ..encoder.vectors import open_tokens
@@ -195,14 +195,14 @@ class FewShotRecognizer(TrainablePipe):
         """
         return None
 
-    def get_training_state(self) -> dict[str, Floats2d]:
-        """RETURNS (Dict[str, Floats2d]): What training resumes with beside weights."""
+    def get_training_state(self) -> dict[str, Floats1d]:
+        """RETURNS (Dict[str, Floats1d]): What training resumes with beside weights."""
         return {}
 
-    def set_training_state(self, state: dict[str, Floats2d]) -> None:
+    def set_training_state(self, state: dict[str, Floats1d]) -> None:
         """Restore what training depends on beside the weights.
 
-        state (Dict[str, Floats2d]): What `get_training_state` has returned.
+        state (Dict[str, Floats1d]): What `get_training_state` has returned.
         """
 
     def on_labels(self) -> None:

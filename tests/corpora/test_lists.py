@@ -15,7 +15,9 @@ def test_the_list_of_types_is_whole():
     assert len({*names}) == len(names)
     for each in types.values():
         assert each.label == f"{each.corpus}:{each.type}"
-        assert all(text.strip() == text and text.isascii() for text in each.texts)
+        assert all(
+            text.strip() == text and text.isascii() for text in each.list_texts()
+        )
         assert 3 < len(each.description.split()) < 30
     assert make_type_names()["pii:PERSON"][0] == "person"
     assert make_type_names(corpus="pii")["PERSON"][0] == "person"

@@ -10,8 +10,9 @@ from spacy.training import Example
 import spacy_epnet
 from spacy_epnet.epnet.losses import get_names_loss, narrow
 from spacy_epnet.epnet.model import get_head_network, map_names
-from spacy_epnet.epnet.names import draw_names, make_encode_names
+from spacy_epnet.epnet.names import make_encode_names
 from spacy_epnet.errors import EPNetError
+from spacy_epnet.recognizer.pipeline import find_recognizer
 
 from ..conftest import SMALL_TOK2VEC, get_ents, train
 
@@ -56,12 +57,22 @@ def test_spans_are_also_measured_to_where_types_lie_by_their_names(make_nlp, exa
     assert torch.allclose(network(tokens, *args)[0], named, atol=1e-5)
 
 
-def test_one_of_the_names_of_each_type_is_drawn():
-    vectors = {label: RNG.random((2, 3), dtype="f") for label in "ABC"}
-    many = [draw_names(vectors, ["C", "A"]) for _ in range(50)]
-    for i, label in enumerate(["C", "A"]):
-        drawn = {tuple(each[i]) for each in many}
-        assert drawn == {*map(tuple, vectors[label])}
+def test_one_of_the_names_of_each_type_is_drawn_and_encoded(named):
+    pipe = named.get_pipe("epnet_ner")
+    encode_names = find_recognizer(named).encode_names
+    encode = make_encode_names(5)
+    expected = {
+        label: {tuple(encode_names([name])[0].round(4)) for name in names}
+        for label, names in NAMES.items()
+    }
+    found = {label: set() for label in NAMES}
+    for step in range(0, 100, 5):
+        encode(named, {"step": step})
+        for label, vector in pipe.training_names.items():
+            found[label].add(tuple(vector.round(4)))
+        encode(named, {"step": step + 1})
+        assert tuple(pipe.training_names["PLACE"].round(4)) == tuple(vector.round(4))
+    assert found == expected
 
 
 def test_a_loss_of_names_counts_for_its_weight():
@@ -107,7 +118,7 @@ def test_a_source_learns_from_texts_and_names(named, references):
         assert get_ents(nlp(doc.text)) == get_ents(doc)
     assert nlp.get_pipe("epnet_ner").learned["names"] == NAMES
     # Its prototypes lie where their names say.
-    pipeline = spacy_epnet.recognizer.pipeline.find_recognizer(nlp)
+    pipeline = find_recognizer(nlp)
     head = pipeline.recognizer.model.get_ref("head")
     points = map_names(head, pipeline.encode_names(["person", "place"]))
     own = get_head_network(head).prototypes.detach().numpy()[1:3]

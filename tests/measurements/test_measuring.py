@@ -1,14 +1,18 @@
 """What settings are compared with."""
 
+import json
 import random
 
 import spacy
-from spacy.tokens import Doc, Span
+import typer
+from spacy.tokens import Doc, DocBin, Span
+from spacy.util import load_config
+from typer.testing import CliRunner
 
+from measurements.quality import left_out
 from measurements.quality.compare_settings import make_table
-from measurements.quality.leaving_out import find_seed, list_rows
-from measurements.quality.leaving_out import make_table as make_leaving_out_table
 from measurements.quality.tasks import choose_types, keep_types
+from spacy_epnet.corpora.corpus import Corpus
 
 
 def make_docs(labels, count):
@@ -54,41 +58,59 @@ def test_settings_are_compared_on_the_same_cases():
     assert rows[-2][1:3] == ["20.0", "30.0"]
 
 
-def test_with_a_corpus_go_those_that_have_no_types_of_their_own():
-    parts = {"wide": {}, "part": {"types_of": "wide"}, "other": {}}
-    rows = list_rows({"corpora": {"train": {"parts": parts}}}, repeats=2)
-    assert rows == {
-        "nothing": [],
-        "wide": ["wide", "part"],
-        "part": ["part"],
-        "other": ["other"],
-        "nothing-1": [],
-    }
-    assert [find_seed(row) for row in rows] == [0, 0, 0, 0, 1]
+def test_ways_to_train_are_compared_on_corpora_that_are_left_out(
+    trained, tmp_path, monkeypatch
+):
+    for split in ("train", "held-out"):
+        path = tmp_path / "corpora" / split / "pii.spacy"
+        path.parent.mkdir(parents=True)
+        DocBin(docs=make_docs(["PERSON", "STREET_ADDRESS", "AGE"], 12)).to_disk(path)
+    monkeypatch.setattr(left_out, "LEFT_OUT", ["pii", "pii:AGE"])
+    calls = []
 
+    def train_source(config, folder, settings):
+        calls.append((folder.name, settings))
+        folder.mkdir()
+        trained.to_disk(folder / "model-last")
 
-def test_what_is_left_out_is_compared_with_the_whole():
-    found = {
-        "nothing": {("t", 1): 40.0, ("t", 5): 60.0},
-        "other": {("t", 1): 39.0, ("t", 5): 63.0},
-    }
-    lines = make_leaving_out_table(found).splitlines()
-    assert lines[0] == "| left out | t, 5-shot | t, 1-shot | average |"
-    assert lines[2:] == [
-        "| nothing | 60.0 | 40.0 | 50.0 |",
-        "| other | +3.0 | -1.0 | +1.0 |",
+    monkeypatch.setattr(left_out, "train_source", train_source)
+    output = tmp_path / "output"
+    app = typer.Typer()
+    app.command()(left_out.main)
+    for _ in range(2):
+        result = CliRunner().invoke(
+            app,
+            [str(tmp_path / "corpora"), "--output", str(output), "--supports", "1"],
+            catch_exceptions=False,
+        )
+    assert [name for name, _ in calls] == ["shipped", "unnamed", "undescribed", "first"]
+    config = load_config(left_out.CONFIG)
+    for _, settings in calls:
+        for option in settings:
+            assert option.removeprefix("--") in get_keys(config), option
+    without = [json.loads(settings["--mixture.without"]) for _, settings in calls]
+    assert without[0] == ["pii"]
+    assert len(without[-1]) == 46
+    lines = result.stdout.splitlines()
+    assert lines[-17].startswith("| system | shots | pii | pii-AGE | average |")
+    assert [line.split(" | ")[0] for line in lines[-15:]] == [
+        f"| {name}" for _ in range(3) for name in left_out.ROWS
     ]
-
-
-def test_chance_is_shown_beside_what_is_left_out():
-    found = {
-        "nothing": {("t", 5): 60.0},
-        "other": {("t", 5): 63.0},
-        "nothing-1": {("t", 5): 62.0},
-    }
-    lines = make_leaving_out_table(found).splitlines()
-    assert lines[2:] == [
-        "| nothing | 61.0 | 61.0 |",
-        "| nothing, deviation of 2 trainings | 1.4 | 1.4 |",
-        "| other | +2.0 | +2.0 |",
+    labels = [
+        {
+            ent.label_
+            for doc in Corpus(output / "targets" / name / "test.spacy").docs
+            for ent in doc.ents
+        }
+        for name in ("pii", "pii-AGE")
     ]
+    assert labels == [{"person", "street address", "age"}, {"age"}]
+
+
+def get_keys(section, prefix=""):
+    keys = set()
+    for key, value in section.items():
+        keys.add(f"{prefix}{key}")
+        if isinstance(value, dict):
+            keys |= get_keys(value, f"{prefix}{key}.")
+    return keys
