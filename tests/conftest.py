@@ -113,7 +113,7 @@ def source_config(tiny_encoder):
     )
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def make_nlp(source_config):
     """Make an untrained pipeline from the shipped config with other settings."""
 

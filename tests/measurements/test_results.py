@@ -5,7 +5,7 @@ import re
 import pytest
 import srsly
 
-from measurements.quality import episode_tables, limits, sweeps
+from measurements.quality import episode_tables, left_out, limits, sweeps
 from measurements.quality.benchmarking import get_results_path
 from measurements.quality.compare_settings import make_table, read_scores
 from measurements.quality.comparison_tables import make_page
@@ -118,13 +118,9 @@ def test_results_of_shots_are_those_that_were_measured():
         assert re.search(rf"^\| {row['shots']} \| \d+ \| {f} \|$", page, re.MULTILINE)
 
 
-def test_results_of_names_alone_are_those_that_were_measured():
-    page = (ROOT / "docs" / "adapting.md").read_text(encoding="utf8")
-    for name in list_sources():
-        measured = srsly.read_json(RESULTS / "names" / f"{name}.json")
-        assert measured["benchmark"]["source_sha256"] == hash_shipped(name)
-        f1 = [f"{run['f']:.1f}" for run in measured["runs"].values()]
-        assert f"| {name} | {' | '.join(f1)} |" in page
+def test_results_of_ways_to_train_are_those_that_were_measured():
+    page = (RESEARCH / "training-corpora.md").read_text(encoding="utf8")
+    assert left_out.make_table(RESULTS / "left-out") in page
 
 
 def test_results_of_limits_are_those_that_were_measured():
