@@ -18,9 +18,11 @@ FILES = sorted({path for pattern in PLACES for path in ROOT.glob(pattern)})
 QUOTES = {
     CONTRIBUTING: r"^\| .* \|$",  # the glossary itself
     "tests/test_words.py": r".*",
-    # The types of the training corpora are called as they are there.
-    "spacy_epnet/sources/base/config.cfg": r"^stackoverflow = ",
-    "spacy_epnet/sources/small/config.cfg": r"^stackoverflow = ",
+    # The training corpora and their types are called as they are there.
+    "spacy_epnet/sources/base/config.cfg": r"^\w+ = \[",
+    "spacy_epnet/sources/small/config.cfg": r"^\w+ = \[",
+    "spacy_epnet/sources/LICENSE.md": r"^\| .* \|$",
+    "docs/sources.md": r"^\| `.* \|$",
 }
 # Verbs that Americans write with -ize, and other words that they spell differently.
 VERBS = """

@@ -11,6 +11,7 @@ from ..recognizer.spans import find_docs, get_layout
 from ..types import Bools2d, Points, Spans, TokenVectors
 from .decoding import Winner, find_winners, keep_best, prefer_near
 from .model import (
+    copy_weights,
     get_prototypes,
     get_table_size,
     measure_spans,
@@ -177,6 +178,18 @@ class PrototypeRecognizer(FewShotRecognizer):
     def is_ready(self) -> bool:
         """RETURNS (bool): Whether there are weights."""
         return get_table_size(self.model) is not None
+
+    def continue_from(self, source: FewShotRecognizer) -> None:
+        """Copy another recognizer's projection, and the prototypes of the types that
+        both know. See the base.
+        """
+        if not isinstance(source, PrototypeRecognizer):
+            super().continue_from(source)
+            return
+        known, own = (r.learned["ever_assigned"] for r in (source, self))
+        rows = {row: known[label] for label, row in own.items() if label in known}
+        head, other = (r.model.get_ref("head") for r in (self, source))
+        copy_weights(other, head, rows)
 
     def initialize_model(self, docs: list[Doc]) -> None:
         """Make the weights. See the base."""

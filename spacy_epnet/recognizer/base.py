@@ -205,6 +205,12 @@ class FewShotRecognizer(TrainablePipe):
         state (Dict[str, Floats1d]): What `get_training_state` has returned.
         """
 
+    def continue_from(self, source: "FewShotRecognizer") -> None:
+        """Begin with what another recognizer has learned."""
+        raise PipelineError(
+            f"'{self.name}' can't continue from another recognizer's training."
+        )
+
     def on_labels(self) -> None:
         """Called when `labels` has changed, for what depends on it."""
 

@@ -5,17 +5,14 @@ from typing import Any
 
 from spacy.language import Language
 
-from ..epnet.model import copy_weights
-from ..epnet.prototype_recognizer import PrototypeRecognizer
-from ..errors import SettingError
+from ..errors import PipelineError, SettingError
 from ..recognizer.pipeline import find_recognizer
 from ..sources.catalog import load_pipeline
 
 
 def make_continue_from(source: str | None = None) -> Callable[[Language], Language]:
     """Make a callback for `initialize.after_init` that copies the weights of a source
-    pipeline: its encoder, its projection, and the prototypes of the types that both
-    pipelines have.
+    pipeline: its encoder, and what its recognizer knows of the types that both have.
 
     source (Optional[str]): A source that comes with the package, or a pipeline. If
         null, nothing is copied.
@@ -35,29 +32,16 @@ def copy_knowledge(source: Language, nlp: Language, name: str) -> None:
     name (str): What the source pipeline is called in an error.
     """
     old, new = find_recognizer(source), find_recognizer(nlp)
-    for pipeline in (old, new):
-        if not isinstance(pipeline.recognizer, PrototypeRecognizer):
-            raise SettingError(
-                f"Can't continue from '{name}': '{pipeline.name}' has no prototypes. "
-                "Both pipelines need an epnet_ner."
-            )
     encoders: list[Any] = [
         [pipe.model.transformer for pipe in each.encoders.values()]
         for each in (old, new)
     ]
-    known: dict[str, int] = old.recognizer.learned["ever_assigned"]
-    rows: dict[str, int] = new.recognizer.learned["ever_assigned"]
-    same = {row: known[label] for label, row in rows.items() if label in known}
     try:
         for theirs, own in zip(*encoders, strict=True):
             own.load_state_dict(theirs.state_dict())
-        copy_weights(
-            old.recognizer.model.get_ref("head"),
-            new.recognizer.model.get_ref("head"),
-            same,
-        )
-    except (RuntimeError, ValueError) as err:
+        new.recognizer.continue_from(old.recognizer)
+    except (RuntimeError, ValueError, PipelineError) as err:
         raise SettingError(
-            f"Can't continue from '{name}': it has another encoder, or another "
+            f"Can't continue from '{name}': it has another encoder, recognizer, or "
             f"[components.{new.name}.model]. {err}"
         ) from err
