@@ -123,6 +123,12 @@ def test_results_of_ways_to_train_are_those_that_were_measured():
     assert left_out.make_table(RESULTS / "left-out") in page
 
 
+def test_results_without_similar_corpora_are_those_that_were_measured():
+    page = (ROOT / "docs" / "sources.md").read_text(encoding="utf8")
+    found = {"without eight corpora": RESULTS / "benchmark-without.json"}
+    assert to_markdown(*read_comparison(found.items()).get_table()) in page
+
+
 def test_results_of_limits_are_those_that_were_measured():
     page = (ROOT / "docs" / "limits.md").read_text(encoding="utf8")
     assert limits.make_table(srsly.read_json(RESULTS / "limits.json")) in page
