@@ -63,14 +63,14 @@ def iter_cases(
     yield "six types, texts in lower case", adapted, lower
     lower_support = [copy_doc(doc, lower=True) for doc in support]
     yield "six types, all in lower case", adapt(nlp, lower_support).nlp, lower
-    yield "six types beside 334", adapt(nlp, support, extend=True).nlp, docs
+    yield "six types beside the source's", adapt(nlp, support, extend=True).nlp, docs
     for label in ("SPACECRAFT", "INSTRUMENT"):
         support_of_one, docs_of_one = (
             [copy_doc(doc, only=label) for doc in these] for these in (support, docs)
         )
         yield f"{label} alone", adapt(nlp, support_of_one).nlp, docs_of_one
         extended = adapt(nlp, support_of_one, extend=True).nlp
-        yield f"{label} beside 334", extended, docs_of_one
+        yield f"{label} beside the source's", extended, docs_of_one
 
 
 def copy_doc(doc: Doc, *, lower: bool = False, only: str | None = None) -> Doc:
