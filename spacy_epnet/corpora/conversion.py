@@ -93,6 +93,12 @@ def plan_conversions(
     """
     if output.suffix:
         return [Conversion(inputs, output, hold_out)]
+    if hold_out is not None and hold_out.suffix:
+        raise CorpusError(
+            hold_out,
+            f"'{output}' is a folder of corpora, so held-out docs go to a folder, too. "
+            "Give one without a suffix",
+        )
     plans: dict[Path, Conversion] = {}
     for file in list_files(inputs):
         name = f"{file.stem}.spacy"

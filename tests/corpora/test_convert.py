@@ -149,6 +149,10 @@ def test_each_file_becomes_a_corpus_of_a_folder(input_file, tmp_path):
     (other.parent / "other.iob").write_text(ROWS)
     reason = "Convert them one by one"
     assert reason in run(other.parent, tmp_path / "out", code=1)
+    args = tmp_path / "new", "--hold-out", tmp_path / "dev.spacy"
+    assert "Give one without a suffix" in run(input_file, *args, code=1)
+    assert not (tmp_path / "new").exists()
+    assert not (tmp_path / "dev.spacy").exists()
 
 
 def test_what_comes_after_skipped_data_is_taken(tmp_path):
