@@ -1,11 +1,12 @@
 """Compare ways to train a source pipeline, on corpora that it is trained without.
 
-    python -m measurements.quality.left_out corpus/sources --output training/left-out
+    python -m measurements.quality.left_out corpus/sources --source training/small-0.2.0
+        --output training/left-out
 
 The folder has what `spacy project run convert-sources` makes. Each row is a training of
-the same length, continued from `small`, which has seen none of these corpora. Their
-types go by their names in words. What is done already isn't done again: it can be
-interrupted at any time.
+the same length, continued from a source pipeline that has seen none of these corpora,
+as `small` had not in version 0.2.0. Their types go by their names in words. What is
+done already isn't done again: it can be interrupted at any time.
 """
 
 import json
@@ -87,6 +88,9 @@ ROWS = {
 
 def main(
     corpora: Annotated[Path, typer.Argument(help="Folder of the converted corpora")],
+    source: Annotated[
+        str, typer.Option(help="Pipeline to continue from, which hasn't seen them")
+    ],
     output: Annotated[Path, typer.Option(help="Folder for all that is made")],
     steps: int = 1500,
     supports: int = 2,
@@ -97,19 +101,19 @@ def main(
     targets = make_targets(list_splits(folders))
     profiles = {"default": Profile("default", {})}
     for name in choose_rows(row, ROWS):
-        nlp = ROWS[name].turn(train(ROWS[name], corpora, output, steps))
+        nlp = ROWS[name].turn(train(ROWS[name], corpora, source, output, steps))
         benchmark = Benchmark(nlp, targets, profiles, SHOTS, [*range(supports)])
         run_together({name: benchmark}, output / "results")
     print(make_table(output / "results"))
 
 
-def train(row: Row, corpora: Path, output: Path, steps: int) -> Language:
+def train(row: Row, corpora: Path, source: str, output: Path, steps: int) -> Language:
     """Train a pipeline, or load it if it is trained already."""
     folder = output / row.training
     if not (folder / "model-last").exists():
         settings = {
             "--paths.corpora": str(corpora),
-            "--paths.source": "small",
+            "--paths.source": source,
             "--mixture.without": json.dumps(list_without(first_only=row.first_only)),
             "--training.max_steps": str(steps),
             "--training.optimizer.learn_rate.total_steps": str(steps),

@@ -80,7 +80,15 @@ def test_ways_to_train_are_compared_on_corpora_that_are_left_out(
     for _ in range(2):
         result = CliRunner().invoke(
             app,
-            [str(tmp_path / "corpora"), "--output", str(output), "--supports", "1"],
+            [
+                str(tmp_path / "corpora"),
+                "--source",
+                "mine",
+                "--output",
+                str(output),
+                "--supports",
+                "1",
+            ],
             catch_exceptions=False,
         )
     assert [name for name, _ in calls] == ["shipped", "unnamed", "undescribed", "first"]
@@ -88,6 +96,7 @@ def test_ways_to_train_are_compared_on_corpora_that_are_left_out(
     for _, settings in calls:
         for option in settings:
             assert option.removeprefix("--") in get_keys(config), option
+    assert {settings["--paths.source"] for _, settings in calls} == {"mine"}
     without = [json.loads(settings["--mixture.without"]) for _, settings in calls]
     assert without[0] == ["pii"]
     assert len(without[-1]) == 46
